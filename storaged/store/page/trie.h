@@ -1,0 +1,191 @@
+/*
+ * The persistent radix trie over node keys: one root a revision, copy-on-write.
+ *
+ *     leaf    64 consecutive keys: leaf index = key >> 6
+ *     inner   16 children: level 1 pages cover 16 leaves, level n pages 16^n
+ *     trie    root address and height; height 0: the root is the leaf of index 0 (or root is 0: an
+ *             empty trie); height n: the root is an inner page of level n. An inner page is 8 bytes
+ *             of header and 8 a present child, at most 136.
+ *
+ * A row is a record under one key, or under two consecutive ones (a fused field). A missing key means
+ * deleted or never given. Formats: docs/format.md, encode and decode: page.h.
+ */
+#ifndef SIRIX_STORE_PAGE_TRIE_H
+#define SIRIX_STORE_PAGE_TRIE_H
+
+#include "store/page/writer.h"
+#include "store/segment/segment.h"
+
+enum {
+    SIRIX_LEAF_KEYS = 64,
+    SIRIX_LEAF_BITS = 6,
+    SIRIX_INNER_CHILDREN = 16,
+    SIRIX_INNER_BITS = 4,
+    SIRIX_TRIE_HEIGHT_MAX = 14,
+    SIRIX_RECORD_BYTES_MAX = 70 * 1024, /* Long texts are out of line; children inline are few. */
+    SIRIX_DELTA_ROWS_MAX = 8,           /* Rows of a cumulative leaf delta; then a full leaf. */
+};
+
+struct sirix_trie {
+    uint64_t root;
+    uint32_t height;
+};
+
+/* A row as stored. record is a slice of the reader (or of the edit, until it changes). */
+struct sirix_row {
+    uint64_t key;   /* First key of the row. */
+    uint32_t width; /* Keys that it covers: 1 or 2. */
+    struct sirix_bytes record;
+};
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+/*
+ * A cursor remembers the path and the decoded leaf of its last look-up, so that neighbours are cheap.
+ * It notices by itself that its reader yielded. Caller's storage; no memory of its own.
+ */
+struct sirix_leaf_view {
+    bool valid;
+    uint64_t address;
+    uint64_t index;               /* Leaf index. */
+    const uint8_t *rows[SIRIX_LEAF_KEYS]; /* Record of the row that begins at the slot, or NULL. */
+    uint32_t sizes[SIRIX_LEAF_KEYS];
+    uint8_t widths[SIRIX_LEAF_KEYS];
+    bool carries_in; /* Slot 0 is the second key of the row that ends the leaf before. */
+};
+
+struct sirix_trie_cursor {
+    struct sirix_reader *reader;
+    struct sirix_trie trie;
+    uint64_t generation;
+    struct sirix_bytes path[SIRIX_TRIE_HEIGHT_MAX + 1]; /* Inner pages, by level. */
+    uint64_t path_index[SIRIX_TRIE_HEIGHT_MAX + 1];
+    struct sirix_leaf_view leaf;
+};
+
+void sirix_trie_cursor_init(struct sirix_trie_cursor *cursor, struct sirix_reader *reader,
+                            struct sirix_trie trie);
+
+/*
+ * The row that covers key (key itself or, for a fused row, the key before it). SIRIX_NOT_FOUND when
+ * no row does, without a sentence of its own.
+ */
+enum sirix_status sirix_trie_get(struct sirix_trie_cursor *cursor, uint64_t key,
+                                 struct sirix_row *out_row,
+                                 struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The first row whose key is >= key; SIRIX_NOT_FOUND past the last. For scans in key order. */
+enum sirix_status sirix_trie_next(struct sirix_trie_cursor *cursor, uint64_t key,
+                                  struct sirix_row *out_row,
+                                  struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Address of the leaf (or delta) page that covers key, 0 when absent: equal addresses, equal rows. */
+enum sirix_status sirix_trie_leaf_address(struct sirix_trie_cursor *cursor, uint64_t key,
+                                          uint64_t *out_address,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Comparison of two tries of one resource, in key order, skipping everything that they share. Each
+ * step gives one key whose row differs: only in a (b.record.data NULL), only in b, or other bytes.
+ * Both readers may be the same. The compare survives a yield of its readers: it keeps keys, not
+ * slices. Start with _init, call _next until it returns SIRIX_NOT_FOUND.
+ */
+struct sirix_trie_compare {
+    struct sirix_trie_cursor a;
+    struct sirix_trie_cursor b;
+    uint64_t next_key;
+    bool done;
+};
+void sirix_trie_compare_init(struct sirix_trie_compare *compare, struct sirix_reader *reader_a,
+                             struct sirix_trie a, struct sirix_reader *reader_b,
+                             struct sirix_trie b);
+enum sirix_status sirix_trie_compare_next(struct sirix_trie_compare *compare,
+                                          struct sirix_row *out_a, struct sirix_row *out_b,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* --- Changing -------------------------------------------------------------------------------- */
+
+/*
+ * A set of changes on top of a trie, in memory. Reads see the changes. The rows of touched leaves are
+ * heap copies, so an edit survives yields of its reader.
+ */
+struct sirix_trie_edit;
+
+enum sirix_status sirix_trie_edit_new(struct sirix_reader *reader, struct sirix_trie base,
+                                      struct sirix_trie_edit **out_edit,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+void sirix_trie_edit_free(struct sirix_trie_edit *edit);
+
+/* As sirix_trie_get(), seeing the changes. The record is valid until the next change or yield. */
+enum sirix_status sirix_trie_edit_get(struct sirix_trie_edit *edit, uint64_t key,
+                                      struct sirix_row *out_row,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Sets the row that begins at key. A row of other width at the same key is replaced; a fused row
+ * may straddle two leaves (only bulk input makes such pairs, but an update keeps them). Overlapping
+ * another row is our mistake (assert).
+ */
+enum sirix_status sirix_trie_edit_put(struct sirix_trie_edit *edit, uint64_t key, uint32_t width,
+                                      struct sirix_bytes record,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Removes the rows of all keys in [first, last]; whole leaves and pages inside go without a read. */
+enum sirix_status sirix_trie_edit_remove(struct sirix_trie_edit *edit, uint64_t first,
+                                         uint64_t last, struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Puts a page built elsewhere into an empty place: level 0 a leaf, level n an inner page; index is
+ * the page's position among pages of its level.
+ */
+enum sirix_status sirix_trie_edit_graft(struct sirix_trie_edit *edit, uint32_t level,
+                                        uint64_t index, uint64_t address,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Bytes that _write() would about need; and whether there is anything to write. */
+size_t sirix_trie_edit_size(const struct sirix_trie_edit *edit);
+bool sirix_trie_edit_dirty(const struct sirix_trie_edit *edit);
+
+/*
+ * Writes changed leaves (a cumulative delta where it pays: at most SIRIX_DELTA_ROWS_MAX rows and at
+ * most half of the base leaf's bytes) and the paths to them; leaves whose rows are as before are not
+ * written. Gives the new trie; an emptied one has root 0. Height only grows as needed and never
+ * falls while keys above remain.
+ */
+enum sirix_status sirix_trie_edit_write(struct sirix_trie_edit *edit,
+                                        struct sirix_page_writer *writer,
+                                        struct sirix_trie *out_trie,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Bulk building: rows of a fresh, leaf-aligned key range, given in any order inside the pending
+ * leaves. A leaf is written once every key below it has been settled: `sirix_trie_bulk_settle(key)`
+ * promises that all rows with smaller keys have been given, except those announced by
+ * sirix_trie_bulk_hold() (open containers) and not yet put. Inner pages are written as soon as their
+ * leaves are; memory is about 2 x open depth leaves. Gives grafts for sirix_trie_edit_graft().
+ */
+struct sirix_trie_bulk;
+
+enum sirix_status sirix_trie_bulk_new(struct sirix_page_writer *writer, uint64_t first_key,
+                                      struct sirix_trie_bulk **out_bulk,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+void sirix_trie_bulk_free(struct sirix_trie_bulk *bulk);
+enum sirix_status sirix_trie_bulk_hold(struct sirix_trie_bulk *bulk, uint64_t key,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_trie_bulk_put(struct sirix_trie_bulk *bulk, uint64_t key, uint32_t width,
+                                      struct sirix_bytes record,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_trie_bulk_settle(struct sirix_trie_bulk *bulk, uint64_t key,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+
+struct sirix_trie_graft {
+    uint32_t level;
+    uint64_t index;
+    uint64_t address;
+};
+/* Ends the build; every held key has been put. *out_grafts is malloc'ed, the caller's. */
+enum sirix_status sirix_trie_bulk_finish(struct sirix_trie_bulk *bulk,
+                                         struct sirix_trie_graft **out_grafts, size_t *out_count,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+
+#endif
