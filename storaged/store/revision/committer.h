@@ -1,0 +1,107 @@
+/*
+ * Group commit: everything that changes a database goes through its committer, one group at a time,
+ * one batch and one sync a group.
+ *
+ * Work      a piece of writing with a `prepare` that runs on a committer thread, alone for its
+ *           database, and adds segments and ref changes to the group; it reads refs as the earlier
+ *           works of the group have left them. A prepare that fails ends that work alone with its
+ *           error and takes back what it added. `done` is called once, on a committer thread, when
+ *           the group is durable or has failed; until then everything that prepare added must live.
+ * Groups    all waiting small works (up to SIRIX_GROUP_WORKS_MAX and SIRIX_GROUP_BYTES_MAX), then at
+ *           most one background work (import flush <= 4 MB, pack <= 1 MB, <= 1,000 deletes), smaller
+ *           when the last group took more than 20 ms; background work is never starved: at least
+ *           every fourth group carries one that waits.
+ * Threads   a pool shared by all databases; at most one group in flight a database.
+ * Failure   after SIRIX_OUTCOME_UNKNOWN every waiting and later work ends with SIRIX_UNAVAILABLE,
+ *           reason database_read_only, until the database is reopened.
+ */
+#ifndef SIRIX_STORE_REVISION_COMMITTER_H
+#define SIRIX_STORE_REVISION_COMMITTER_H
+
+#include "store/segment/segment.h"
+
+enum {
+    SIRIX_GROUP_WORKS_MAX = 1024,
+    SIRIX_GROUP_BYTES_MAX = 4 * 1024 * 1024,
+    SIRIX_BACKGROUND_BYTES_MAX = 4 * 1024 * 1024,
+};
+
+struct sirix_committer_pool;
+struct sirix_committer;
+struct sirix_group;
+
+/* threads 0: two. */
+enum sirix_status sirix_committer_pool_start(uint32_t threads,
+                                             struct sirix_committer_pool **out_pool,
+                                             struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Every committer has been closed. */
+void sirix_committer_pool_stop(struct sirix_committer_pool *pool);
+
+enum sirix_status sirix_committer_open(struct sirix_committer_pool *pool,
+                                       struct sirix_backend *backend,
+                                       struct sirix_committer **out_committer,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Waits for everything submitted, then ends. */
+void sirix_committer_close(struct sirix_committer *committer);
+
+enum sirix_work_class {
+    SIRIX_WORK_SMALL,      /* Commits, labels, heads. */
+    SIRIX_WORK_BACKGROUND, /* Import flushes, sweeps, prune slices. */
+};
+
+/*
+ * Embedded in the submitter's own structure, which must live until done. size_hint: bytes of segments
+ * that prepare will add.
+ */
+struct sirix_work {
+    enum sirix_work_class work_class;
+    size_t size_hint;
+    enum sirix_status (*prepare)(struct sirix_work *work, struct sirix_group *group,
+                                 struct sirix_error *err);
+    /* error is NULL for SIRIX_OK. May submit new work; must not wait for one. */
+    void (*done)(struct sirix_work *work, enum sirix_status status,
+                 const struct sirix_error *error);
+    struct sirix_work *next; /* The committer's. */
+};
+
+/* Thread-safe; never blocks on the disk. */
+void sirix_committer_submit(struct sirix_committer *committer, struct sirix_work *work);
+
+/* Submits and waits for done; the work's own done is called first. Never from a committer thread. */
+enum sirix_status sirix_committer_run(struct sirix_committer *committer, struct sirix_work *work,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* --- For prepare ------------------------------------------------------------------------------- */
+
+/* A reader of committed state for prepare; it is renewed before each group. */
+struct sirix_reader *sirix_group_reader(struct sirix_group *group);
+
+/* A row as earlier works of the group left it. The value is valid until prepare returns. */
+enum sirix_status sirix_group_ref_get(struct sirix_group *group, struct sirix_bytes key,
+                                      struct sirix_bytes *out_value,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Copies key and value. value.data NULL deletes the row. */
+enum sirix_status sirix_group_ref_put(struct sirix_group *group, struct sirix_bytes key,
+                                      struct sirix_bytes value,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Sealed bytes; not copied, alive until done. */
+enum sirix_status sirix_group_segment_put(struct sirix_group *group, uint64_t number,
+                                          struct sirix_bytes bytes,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_group_segment_delete(struct sirix_group *group,
+                                             struct sirix_segment_range range,
+                                             struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Counts for tests and metrics. */
+struct sirix_committer_stats {
+    uint64_t groups;
+    uint64_t works;
+    uint64_t bytes;
+    uint64_t waiting;
+};
+void sirix_committer_stats(struct sirix_committer *committer,
+                           struct sirix_committer_stats *out_stats);
+
+#endif
