@@ -129,9 +129,10 @@ struct sirix_error {
     uint64_t offset;           /* Byte offset in the input text, from 0. */
     uint64_t current_revision; /* Of the branch or resource that the call was about. */
     uint64_t retry_after_ms;
-    char field[SIRIX_ERROR_WHERE_BYTES];   /* Request field, such as "view.timestamp". */
-    char pointer[SIRIX_ERROR_WHERE_BYTES]; /* JSON pointer into the input or document; cut if longer. */
-    char text[SIRIX_ERROR_TEXT_BYTES];     /* NUL-terminated; cut if longer, at a character. */
+    char field[SIRIX_ERROR_WHERE_BYTES]; /* Request field, such as "view.timestamp". */
+    char pointer
+        [SIRIX_ERROR_WHERE_BYTES];     /* JSON pointer into the input or document; cut if longer. */
+    char text[SIRIX_ERROR_TEXT_BYTES]; /* NUL-terminated; cut if longer, at a character. */
 };
 
 /* The stable name of a status, such as "not_found". Never NULL. */
