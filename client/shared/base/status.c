@@ -51,8 +51,8 @@ static void copy_text(char *to, size_t to_bytes, const char *text)
     to[len] = '\0';
 }
 
-static void fill(struct sirix_error *err, enum sirix_status status, enum sirix_reason reason,
-                 const char *fmt, va_list args)
+static void SIRIX_PRINTF(4, 0) fill(struct sirix_error *err, enum sirix_status status,
+                                    enum sirix_reason reason, const char *fmt, va_list args)
 {
     char text[SIRIX_ERROR_TEXT_BYTES + 4]; /* One whole character more than is kept. */
 
