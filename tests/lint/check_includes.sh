@@ -1,0 +1,88 @@
+#!/bin/sh
+# Fails when a file includes a header that its folder may not see: the arrows of docs/architecture.md.
+#
+# Two tables. ARROWS: a folder, then the prefixes of our own headers that it may include. OUTSIDE: a
+# pattern of a library's header, then the folders (or files) that may include it.
+# Usage: check_includes.sh SOURCE_DIR
+set -eu
+cd "$1"
+
+# Longest folder first: the first match decides.
+arrows='
+client/shared/base       base/
+client/shared/json       base/ json/
+client/lib               base/ sirix/ lib/ storage.pb-c.h error.pb-c.h health.pb-c.h reflection.pb-c.h
+client/cli               base/ json/ sirix/ cli/
+client/include           sirix/
+storaged/store/segment   base/ store/segment/
+storaged/store/page      base/ store/segment/ store/page/
+storaged/store/child     base/ store/segment/ store/page/ store/child/
+storaged/store/revision  base/ store/segment/ store/page/ store/child/ store/revision/
+storaged/store/document  base/ json/ store/
+storaged/store           store/
+storaged/auth            base/ auth/
+storaged/service         base/ json/ store/ service/
+storaged/ops             base/ store/ service/ ops/
+storaged/rpc             base/ service/ auth/ rpc/ .pb-c.h
+storaged/app             base/ rpc/ ops/ auth/ service/ app/
+storaged/main.c          app/
+gateway                  base/ json/ sirix/ gateway/ transport/ jsonrpc/ mcp/ guard/ backend/
+'
+
+outside='
+lmdb\.h           ^storaged/store/segment/lmdb_|^tests/
+openssl/          ^client/shared/base/|^gateway/|^storaged/auth/|^tests/
+zstd\.h           ^storaged/store/|^tests/
+grpc/             ^storaged/rpc/|^client/lib/|^tests/
+protobuf-c/       ^storaged/rpc/|^client/lib/|^tests/
+microhttpd\.h     ^gateway/transport/|^tests/
+curl/             ^gateway/|^tests/
+cmocka\.h         ^tests/
+'
+
+failed=0
+list=$(mktemp)
+trap 'rm -f "$list"' EXIT
+find storaged gateway client -name '*.[ch]' -print | LC_ALL=C sort |
+    xargs grep -nE '^[[:space:]]*#[[:space:]]*include' >"$list" || true
+
+awk -v arrows="$arrows" -v outside="$outside" '
+    BEGIN {
+        n = split(arrows, lines, "\n")
+        for (i = 1; i <= n; i++) {
+            fields = split(lines[i], f, /[[:space:]]+/)
+            if (fields < 2) continue
+            count++; folder[count] = f[1]; allowed[count] = " "
+            for (j = 2; j <= fields; j++) allowed[count] = allowed[count] f[j] " "
+        }
+        m = split(outside, lines, "\n")
+        for (i = 1; i <= m; i++)
+            if (split(lines[i], f, /[[:space:]]+/) >= 2) { o++; pattern[o] = f[1]; where[o] = f[2] }
+    }
+    {
+        split($0, part, ":"); file = part[1]
+        header = $0; sub(/^[^"<]*["<]/, "", header); sub(/[">].*$/, "", header)
+        if ($0 ~ /include[[:space:]]*"/) {
+            ok = 0; known = 0
+            for (i = 1; i <= count; i++)
+                if (index(file, folder[i] "/") == 1 || file == folder[i]) {
+                    known = 1
+                    k = split(allowed[i], a, " ")
+                    for (j = 1; j <= k; j++) {
+                        if (index(header, a[j]) == 1) ok = 1
+                        if (a[j] ~ /pb-c\.h$/ && header ~ /\.pb-c\.h$/) ok = 1
+                    }
+                    break
+                }
+            if (!known) { print file ": in a folder without arrows; add it to tests/lint/check_includes.sh"; bad = 1 }
+            else if (!ok) { print file ": may not include \"" header "\""; bad = 1 }
+        }
+        for (i = 1; i <= o; i++)
+            if (header ~ "^" pattern[i] && file !~ where[i]) {
+                print file ": may not include <" header ">"; bad = 1
+            }
+    }
+    END { exit bad }
+' "$list" || failed=1
+
+exit "$failed"

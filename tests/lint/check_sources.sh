@@ -1,0 +1,40 @@
+#!/bin/sh
+# Rules that a grep can hold: file sizes, banned functions, comment style, names of this or that machine.
+# Usage: check_sources.sh SOURCE_DIR
+set -eu
+cd "$1"
+failed=0
+
+files=$(find storaged gateway client tests -name '*.[ch]' -print | LC_ALL=C sort)
+
+fail() {
+    printf '%s\n' "$1" >&2
+    failed=1
+}
+
+# One file, one thing. Tests are lists and may be longer.
+for file in $files; do
+    case "$file" in tests/*) limit=1200 ;; *) limit=600 ;; esac
+    lines=$(wc -l <"$file")
+    if [ "$lines" -gt "$limit" ]; then
+        fail "$file: $lines lines, the limit is $limit"
+    fi
+done
+
+# Unbounded, locale-dependent, or a way into a shell.
+banned='(^|[^_[:alnum:]])(strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atol|atof|system|popen|tmpnam|mktemp|alloca|rand|srand)[[:space:]]*\('
+hits=$(grep -nE "$banned" $(printf '%s\n' $files | grep -v '^tests/') || true)
+[ -z "$hits" ] || fail "banned functions:
+$hits"
+
+# fork() after gRPC has started hangs; storaged and the gateway never fork at all.
+hits=$(grep -nE '(^|[^_[:alnum:]])fork[[:space:]]*\(\)' $(printf '%s\n' $files | grep -v '^tests/') || true)
+[ -z "$hits" ] || fail "fork:
+$hits"
+
+# Comments are /* */; a // outside a string or an address is not ours.
+hits=$(grep -nE '^[[:space:]]*//' $files || true)
+[ -z "$hits" ] || fail "line comments:
+$hits"
+
+exit "$failed"
