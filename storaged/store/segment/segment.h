@@ -28,8 +28,8 @@ enum {
     SIRIX_ADDRESS_OFFSET_BITS = 21,
     SIRIX_SEGMENT_ALIGN = 8,
     SIRIX_SEGMENT_BYTES_MAX = 16 * 1024 * 1024, /* What an address can reach. */
-    SIRIX_SEGMENT_BULK_BYTES = 256 * 1024,      /* Size bulk work aims at: a first read stays cheap. */
-    SIRIX_REF_KEY_BYTES_MAX = 400,              /* LMDB takes 511; other engines less. */
+    SIRIX_SEGMENT_BULK_BYTES = 256 * 1024, /* Size bulk work aims at: a first read stays cheap. */
+    SIRIX_REF_KEY_BYTES_MAX = 400,         /* LMDB takes 511; other engines less. */
     SIRIX_REF_VALUE_BYTES_MAX = 16 * 1024,
 };
 #define SIRIX_SEGMENT_NUMBER_MAX ((UINT64_C(1) << 43) - 1)
@@ -70,6 +70,18 @@ enum sirix_segment_kind {
     SIRIX_SEGMENT_PAGES = 2,  /* Pages alone: further segments of a commit, imports. */
     SIRIX_SEGMENT_SPARSE = 3, /* Live pages and a directory; written by prune only. */
 };
+
+/*
+ * A sparse segment keeps the number of the one that it replaces and those of its pages that live on;
+ * their addresses stay as they are, found through a directory (offsets rising):
+ *
+ *     offset  size  field
+ *     16      4     count of entries
+ *     20      4     0
+ *     24      12*n  per run of pages: u32 offset in the segment as first written, u32 offset in this
+ *                   one, u32 length
+ */
+enum { SIRIX_SPARSE_DIRECTORY_AT = 24, SIRIX_SPARSE_ENTRY_BYTES = 12 };
 
 /* Fills the header of a finished segment in place (bytes 0..15). */
 void sirix_segment_seal(uint8_t *bytes, size_t len, enum sirix_segment_kind kind,
@@ -129,7 +141,7 @@ enum sirix_status sirix_ref_scan(struct sirix_reader *reader, struct sirix_bytes
 
 /*
  * Visits the numbers of all stored segments in [first, last], packed or not, in rising order with
- * their bytes (unverified: verify calls sirix_segment_check itself).
+ * their bytes (unverified: verify calls sirix_segment_check itself; valid during the visit only).
  */
 typedef enum sirix_status (*sirix_segment_visit_fn)(void *context, uint64_t number,
                                                     struct sirix_bytes bytes, bool *stop,
@@ -167,7 +179,11 @@ struct sirix_ref_put {
     struct sirix_bytes expected;
 };
 
-/* What goes to disk together. Everything stays the caller's and must live until the callback. */
+/*
+ * What goes to disk together. Everything stays the caller's and must live until the callback. Refs
+ * come first, then deletes, then puts: a sparse segment may replace the stored one of its number, any
+ * other put of a number that is still stored is SIRIX_INVALID. Deleting what is not there is nothing.
+ */
 struct sirix_batch {
     const struct sirix_segment_put *puts; /* Rising numbers. */
     size_t put_count;
@@ -175,6 +191,7 @@ struct sirix_batch {
     size_t delete_count;
     const struct sirix_ref_put *refs; /* Applied in order; expectations see earlier ones. */
     size_t ref_count;
+    bool frees_space; /* Deletes, prune, drop: goes on below the free-space limit. */
 };
 
 /*
@@ -216,13 +233,13 @@ enum sirix_status sirix_backend_maintain(struct sirix_backend *backend, size_t b
 void sirix_backend_set_settled(struct sirix_backend *backend, uint64_t number);
 
 struct sirix_backend_stats {
-    uint64_t file_bytes;     /* Allocated on disk. */
-    uint64_t segment_bytes;  /* Live segment bytes, packs included. */
+    uint64_t file_bytes;    /* Allocated on disk. */
+    uint64_t segment_bytes; /* Live segment bytes, packs included. */
     uint64_t segment_count;
     uint64_t pack_count;
-    uint64_t free_bytes;     /* Of the file system. */
+    uint64_t free_bytes; /* Of the file system. */
     uint64_t next_number;
-    bool read_only;          /* Latched after an unknown outcome. */
+    bool read_only; /* Latched after an unknown outcome. */
 };
 enum sirix_status sirix_backend_stats(struct sirix_backend *backend,
                                       struct sirix_backend_stats *out_stats,
@@ -253,7 +270,7 @@ enum sirix_status sirix_backend_open_lmdb(const struct sirix_lmdb_options *optio
  */
 struct sirix_memory_options {
     uint64_t seed;
-    uint32_t delay_us_max;       /* 0: callbacks come before commit returns. */
+    uint32_t delay_us_max; /* 0: callbacks come before commit returns. */
     uint32_t unknown_per_mille;
     uint32_t no_space_per_mille;
 };
