@@ -1,0 +1,123 @@
+/* What call.c and server.c share; nobody else includes it. */
+#ifndef SIRIX_RPC_INTERNAL_H
+#define SIRIX_RPC_INTERNAL_H
+
+#include <grpc/grpc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "rpc/runtime/call.h"
+#include "rpc/runtime/message.h"
+#include "rpc/runtime/pool.h"
+#include "rpc/runtime/server.h"
+
+/* Where a completion goes: what the queue gives back is a pointer to one of these. */
+struct sirix_rpc_tag {
+    void (*fn)(void *self, bool ok);
+    void *self;
+};
+
+/* What may happen to a call, as bits of `pending`. SCHEDULED: a turn is under way or submitted. */
+enum {
+    SIRIX_RPC_EVENT_START = 1U << 0,
+    SIRIX_RPC_EVENT_READ = 1U << 1,
+    SIRIX_RPC_EVENT_WRITTEN = 1U << 2,
+    SIRIX_RPC_EVENT_WAKE = 1U << 3,
+    SIRIX_RPC_EVENT_CANCEL = 1U << 4,
+    SIRIX_RPC_EVENT_DRAIN = 1U << 5,
+    SIRIX_RPC_SCHEDULED = 1U << 30,
+};
+
+/* One method of one door: where calls are armed. */
+struct sirix_rpc_slot {
+    struct sirix_rpc_door *door;
+    const struct sirix_rpc_method *method;
+    void *context;       /* Of the method's group. */
+    void *registered;    /* Core's; NULL for the slot of unknown methods. */
+    atomic_bool starved; /* Nothing is armed: there was no memory. The next freed call is. */
+};
+
+struct sirix_rpc_door {
+    struct sirix_rpc_server *server;
+    const struct sirix_principal *principal;
+    grpc_server *core;
+    struct sirix_rpc_slot slots[SIRIX_RPC_METHODS_MAX + 1]; /* The last used: unknown methods. */
+    size_t slot_count;
+    struct sirix_rpc_tag down_tag;
+    bool down; /* Under the server's mutex. */
+};
+
+struct sirix_rpc_server {
+    struct sirix_rpc_options options;
+    grpc_completion_queue *queue;
+    pthread_t poller;
+    bool polling;
+    struct sirix_rpc_pool *pool;
+    const struct sirix_rpc_method *methods[SIRIX_RPC_METHODS_MAX];
+    void *contexts[SIRIX_RPC_METHODS_MAX];
+    size_t method_count;
+    struct sirix_rpc_door *doors[SIRIX_RPC_DOORS_MAX];
+    size_t door_count;
+    atomic_bool draining;
+    _Atomic uint64_t calls_total;
+    _Atomic uint64_t calls_running;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;      /* A door is down, or the last call is gone. */
+    struct sirix_rpc_call *live; /* Calls between their start and their end. */
+    uint64_t idle_since_us;
+};
+
+struct sirix_rpc_call {
+    const struct sirix_rpc_slot *slot;
+    struct sirix_rpc_server *server;
+    const struct sirix_rpc_method *method;
+
+    grpc_call *core;
+    grpc_call_details details; /* Of an unknown method. */
+    grpc_metadata_array metadata;
+    gpr_timespec core_deadline;
+    grpc_byte_buffer *payload;
+    grpc_byte_buffer *received;
+    int close_cancelled; /* Written by core, valid when close_tag or finish_tag comes. */
+    struct sirix_rpc_tag new_tag;
+    struct sirix_rpc_tag close_tag;
+    struct sirix_rpc_tag read_tag;
+    struct sirix_rpc_tag write_tag;
+    struct sirix_rpc_tag finish_tag;
+
+    atomic_uint refs;
+    atomic_uint pending;
+    atomic_bool read_ok;
+    struct sirix_cancel cancel;
+    struct sirix_rpc_job job;
+
+    /* Of the turn; nobody else looks at them. */
+    bool watching;
+    bool initial_sent;
+    bool finished;
+    bool reading;
+    bool writing;
+    bool started;
+    unsigned early; /* Events before the start. */
+    void *state;
+    struct sirix_arena arena;
+    struct sirix_arena message_arena;
+
+    /* The server's list of live calls. */
+    struct sirix_rpc_call *next;
+    struct sirix_rpc_call *previous;
+    bool listed;
+    bool entered; /* Counted as running. */
+};
+
+/* The thread sanitizer does not see what happens inside core: the hand-over through it is told. */
+void sirix_rpc_tag_release(struct sirix_rpc_tag *tag);
+void sirix_rpc_tag_acquire(struct sirix_rpc_tag *tag);
+
+/* Gives a call the events; schedules a turn unless one is under way. */
+void sirix_rpc_call_post(struct sirix_rpc_call *call, unsigned events);
+
+/* Arms a call in a slot. False: no memory, or core refuses because the server is ending. */
+bool sirix_rpc_call_arm(struct sirix_rpc_slot *slot);
+
+#endif

@@ -1,0 +1,402 @@
+/*
+ * Doors, slots, the polling thread, and the order of a shutdown.
+ *
+ * A shutdown has one order that core accepts: refuse and wind up streams ourselves (a live stream
+ * would hold it for the whole grace time), shutdown_and_notify on every door, after the grace time
+ * cancel_all_calls, wait for the shutdown tags and for the last call, end the workers (they may
+ * still start batches), shut the queue down and drain it, destroy.
+ */
+#include "rpc/runtime/server.h"
+
+#include <assert.h>
+#include <grpc/grpc_security.h>
+#include <grpc/support/alloc.h>
+#include <grpc/support/time.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/runtime/internal.h"
+
+enum {
+    MALLOC_MMAP_THRESHOLD = 32 * 1024 * 1024,
+    MALLOC_TRIM_THRESHOLD = 512 * 1024 * 1024,
+    MALLOC_TOP_PAD = 16 * 1024 * 1024,
+};
+
+void sirix_rpc_tune_malloc(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, MALLOC_MMAP_THRESHOLD); /* A hint: what fails stays default. */
+    (void)mallopt(M_TRIM_THRESHOLD, MALLOC_TRIM_THRESHOLD);
+    (void)mallopt(M_TOP_PAD, MALLOC_TOP_PAD);
+}
+
+/* --- Unknown methods ---------------------------------------------------------------------------- */
+
+static enum sirix_status refuse_unknown(struct sirix_rpc_call *call, void *state,
+                                        const ProtobufCMessage *message, struct sirix_error *err)
+{
+    const struct sirix_rpc_server *server = call->server;
+    enum { PATH_SHOWN_MAX = 200 };
+
+    (void)state;
+    (void)message;
+    char *path = grpc_slice_to_c_string(call->details.method);
+    for (size_t i = 0; i < server->method_count; i++) {
+        if (strcmp(server->methods[i]->path, path) == 0) {
+            gpr_free(path);
+            return sirix_fail_reason(err, SIRIX_PERMISSION, SIRIX_REASON_READ_ONLY,
+                                     "%s writes, and this socket is for readers",
+                                     server->methods[i]->path);
+        }
+    }
+    enum sirix_status status =
+        sirix_fail(err, SIRIX_UNSUPPORTED, "there is no method %.*s", PATH_SHOWN_MAX, path);
+    gpr_free(path);
+    return status;
+}
+
+static const struct sirix_rpc_method unknown_method = {
+    .path = "unknown",
+    .client_streams = true,
+    .inline_turns = true,
+    .start = refuse_unknown,
+};
+
+/* --- The queue ---------------------------------------------------------------------------------- */
+
+static void *poll_queue(void *context)
+{
+    struct sirix_rpc_server *server = context;
+
+    for (;;) {
+        grpc_event event =
+            grpc_completion_queue_next(server->queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+        if (event.type == GRPC_QUEUE_SHUTDOWN) {
+            break;
+        }
+        struct sirix_rpc_tag *tag = event.tag;
+        sirix_rpc_tag_acquire(tag);
+        tag->fn(tag->self, event.success != 0);
+    }
+    return NULL;
+}
+
+static void on_door_down(void *self, bool ok)
+{
+    struct sirix_rpc_door *door = self;
+
+    (void)ok;
+    (void)pthread_mutex_lock(&door->server->mutex);
+    door->down = true;
+    (void)pthread_cond_broadcast(&door->server->changed);
+    (void)pthread_mutex_unlock(&door->server->mutex);
+}
+
+/* --- Making a server ---------------------------------------------------------------------------- */
+
+enum sirix_status sirix_rpc_server_new(const struct sirix_rpc_options *options,
+                                       struct sirix_rpc_server **out_server,
+                                       struct sirix_error *err)
+{
+    pthread_condattr_t monotonic;
+    struct sirix_rpc_server *server = calloc(1, sizeof(*server));
+
+    if (server == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "allocate the server");
+    }
+    server->options = *options;
+    grpc_init();
+    (void)pthread_mutex_init(&server->mutex, NULL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&server->changed, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    server->idle_since_us = sirix_cancel_now_us();
+    server->queue = grpc_completion_queue_create_for_next(NULL);
+    enum sirix_status status = sirix_rpc_pool_start(options->workers, &server->pool, err);
+    if (status != SIRIX_OK) {
+        sirix_rpc_server_free(server);
+        return status;
+    }
+    *out_server = server;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_rpc_server_add_methods(struct sirix_rpc_server *server,
+                                               const struct sirix_rpc_method *methods, size_t count,
+                                               void *context, struct sirix_error *err)
+{
+    assert(server->door_count == 0);
+
+    if (count > SIRIX_RPC_METHODS_MAX - server->method_count) {
+        return sirix_fail(err, SIRIX_EXHAUSTED, "a server has at most %d methods",
+                          SIRIX_RPC_METHODS_MAX);
+    }
+    for (size_t i = 0; i < count; i++) {
+        server->contexts[server->method_count] = context;
+        server->methods[server->method_count++] = &methods[i];
+    }
+    return SIRIX_OK;
+}
+
+/* grpc_arg takes its keys as char *; it only reads them. */
+static grpc_arg int_arg(const char *key, int value)
+{
+    union {
+        const char *in;
+        char *out;
+    } pointer = {.in = key};
+
+    return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = pointer.out, .value.integer = value};
+}
+
+static grpc_server *make_core_server(void)
+{
+    grpc_arg args[] = {
+        /* Else two daemons share a port in silence. */
+        int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0),
+        int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, SIRIX_RPC_MESSAGE_BYTES_MAX),
+        int_arg(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, SIRIX_RPC_MESSAGE_BYTES_MAX),
+        int_arg(GRPC_ARG_MAX_METADATA_SIZE, SIRIX_RPC_METADATA_BYTES_MAX),
+        int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, SIRIX_RPC_STREAMS_PER_CONNECTION_MAX),
+        int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                SIRIX_RPC_PING_INTERVAL_MIN_MS),
+        int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
+    };
+    const grpc_channel_args list = {.num_args = sizeof(args) / sizeof(args[0]), .args = args};
+
+    return grpc_server_create(&list, NULL);
+}
+
+enum sirix_status sirix_rpc_server_open_door(struct sirix_rpc_server *server,
+                                             const struct sirix_principal *principal,
+                                             struct sirix_rpc_door **out_door,
+                                             struct sirix_error *err)
+{
+    if (server->door_count == SIRIX_RPC_DOORS_MAX) {
+        return sirix_fail(err, SIRIX_EXHAUSTED, "a server has at most %d doors",
+                          SIRIX_RPC_DOORS_MAX);
+    }
+    struct sirix_rpc_door *door = calloc(1, sizeof(*door));
+    if (door == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "allocate a door");
+    }
+    door->server = server;
+    door->principal = principal;
+    door->down_tag = (struct sirix_rpc_tag){.fn = on_door_down, .self = door};
+    door->core = make_core_server();
+    server->doors[server->door_count++] = door; /* From here sirix_rpc_server_free() ends it. */
+    grpc_server_register_completion_queue(door->core, server->queue, NULL);
+    for (size_t i = 0; i < server->method_count; i++) {
+        const struct sirix_rpc_method *method = server->methods[i];
+        if (method->writes && !sirix_principal_may_write(principal)) {
+            continue;
+        }
+        void *registered = grpc_server_register_method(
+            door->core, method->path, NULL,
+            method->client_streams ? GRPC_SRM_PAYLOAD_NONE
+                                   : GRPC_SRM_PAYLOAD_READ_INITIAL_BYTE_BUFFER,
+            0);
+        if (registered == NULL) {
+            return sirix_fail(err, SIRIX_INTERNAL, "register %s: twice?", method->path);
+        }
+        door->slots[door->slot_count++] = (struct sirix_rpc_slot){.door = door,
+                                                                  .method = method,
+                                                                  .context = server->contexts[i],
+                                                                  .registered = registered};
+    }
+    door->slots[door->slot_count++] =
+        (struct sirix_rpc_slot){.door = door, .method = &unknown_method};
+    *out_door = door;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_rpc_door_listen(struct sirix_rpc_door *door, const char *address,
+                                        int *out_port, struct sirix_error *err)
+{
+    grpc_server_credentials *plain = grpc_insecure_server_credentials_create();
+    int port = grpc_server_add_http2_port(door->core, address, plain);
+
+    grpc_server_credentials_release(plain);
+    if (port == 0) {
+        return sirix_fail(err, SIRIX_UNAVAILABLE,
+                          "cannot listen at %s: the address is in use or not of this machine",
+                          address);
+    }
+    *out_port = port;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_rpc_server_start(struct sirix_rpc_server *server, struct sirix_error *err)
+{
+    for (size_t i = 0; i < server->door_count; i++) {
+        struct sirix_rpc_door *door = server->doors[i];
+        grpc_server_start(door->core);
+    }
+    if (pthread_create(&server->poller, NULL, poll_queue, server) != 0) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "start the thread of the completion queue");
+    }
+    server->polling = true;
+    (void)pthread_setname_np(server->poller, "sirix-poller");
+    for (size_t i = 0; i < server->door_count; i++) {
+        struct sirix_rpc_door *door = server->doors[i];
+        for (size_t j = 0; j < door->slot_count; j++) {
+            if (!sirix_rpc_call_arm(&door->slots[j])) {
+                return sirix_fail(err, SIRIX_NO_MEMORY, "arm %s", door->slots[j].method->path);
+            }
+        }
+    }
+    return SIRIX_OK;
+}
+
+/* --- Ending ------------------------------------------------------------------------------------- */
+
+static void post_all(struct sirix_rpc_server *server, const char *path, unsigned event)
+{
+    (void)pthread_mutex_lock(&server->mutex);
+    /*
+     * A turn that runs here may end its call, which takes the mutex to leave the list: so the calls
+     * are held and posted outside. The held ones cannot go, so the walk can go on from them.
+     */
+    struct sirix_rpc_call *call = server->live;
+    struct sirix_rpc_call *held = NULL;
+    while (call != NULL) {
+        sirix_rpc_call_ref(call);
+        (void)pthread_mutex_unlock(&server->mutex);
+        if (held != NULL) {
+            sirix_rpc_call_unref(held);
+        }
+        held = call;
+        if (path == NULL || strcmp(call->method->path, path) == 0) {
+            sirix_rpc_call_post(call, event);
+        }
+        (void)pthread_mutex_lock(&server->mutex);
+        call = call->next;
+    }
+    (void)pthread_mutex_unlock(&server->mutex);
+    if (held != NULL) {
+        sirix_rpc_call_unref(held);
+    }
+}
+
+void sirix_rpc_server_wake_path(struct sirix_rpc_server *server, const char *path)
+{
+    post_all(server, path, SIRIX_RPC_EVENT_WAKE);
+}
+
+/* Also of doors that were never started: core wants it before it destroys a listener. */
+static void shut_doors(struct sirix_rpc_server *server)
+{
+    for (size_t i = 0; i < server->door_count; i++) {
+        struct sirix_rpc_door *door = server->doors[i];
+        sirix_rpc_tag_release(&door->down_tag);
+        grpc_server_shutdown_and_notify(door->core, server->queue, &door->down_tag);
+    }
+}
+
+static bool all_down(const struct sirix_rpc_server *server)
+{
+    for (size_t i = 0; i < server->door_count; i++) {
+        if (!server->doors[i]->down) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void sirix_rpc_server_drain(struct sirix_rpc_server *server, unsigned grace_ms)
+{
+    struct timespec until = {0};
+
+    if (!server->polling) {
+        return;
+    }
+    atomic_store(&server->draining, true);
+    post_all(server, NULL, SIRIX_RPC_EVENT_DRAIN);
+    shut_doors(server);
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += grace_ms / 1000;
+    until.tv_nsec += (long)(grace_ms % 1000) * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    (void)pthread_mutex_lock(&server->mutex);
+    int rc = 0;
+    while (rc == 0 && !(all_down(server) && atomic_load(&server->calls_running) == 0)) {
+        rc = pthread_cond_timedwait(&server->changed, &server->mutex, &until);
+    }
+    (void)pthread_mutex_unlock(&server->mutex);
+    if (rc != 0) {
+        for (size_t i = 0; i < server->door_count; i++) {
+            grpc_server_cancel_all_calls(server->doors[i]->core);
+        }
+    }
+    (void)pthread_mutex_lock(&server->mutex);
+    while (!all_down(server) || atomic_load(&server->calls_running) != 0) {
+        (void)pthread_cond_wait(&server->changed, &server->mutex);
+    }
+    (void)pthread_mutex_unlock(&server->mutex);
+}
+
+void sirix_rpc_server_free(struct sirix_rpc_server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    if (!server->polling) {
+        shut_doors(server);
+    } else if (!atomic_load(&server->draining)) {
+        sirix_rpc_server_drain(server, 0);
+    }
+    assert(atomic_load(&server->calls_running) == 0);
+    sirix_rpc_pool_stop(server->pool);
+    if (server->queue != NULL) {
+        grpc_completion_queue_shutdown(server->queue);
+        if (server->polling) {
+            (void)pthread_join(server->poller, NULL);
+        } else {
+            (void)poll_queue(server);
+        }
+    }
+    for (size_t i = 0; i < server->door_count; i++) {
+        grpc_server_destroy(server->doors[i]->core);
+        free(server->doors[i]);
+    }
+    if (server->queue != NULL) {
+        grpc_completion_queue_destroy(server->queue);
+    }
+    (void)pthread_cond_destroy(&server->changed);
+    (void)pthread_mutex_destroy(&server->mutex);
+    free(server);
+    grpc_shutdown();
+}
+
+bool sirix_rpc_server_draining(const struct sirix_rpc_server *server)
+{
+    return atomic_load(&server->draining);
+}
+
+uint64_t sirix_rpc_server_calls_running(const struct sirix_rpc_server *server)
+{
+    return atomic_load(&server->calls_running);
+}
+
+uint64_t sirix_rpc_server_calls_total(const struct sirix_rpc_server *server)
+{
+    return atomic_load(&server->calls_total);
+}
+
+uint64_t sirix_rpc_server_idle_us(struct sirix_rpc_server *server)
+{
+    (void)pthread_mutex_lock(&server->mutex);
+    uint64_t idle = 0;
+    if (atomic_load(&server->calls_running) == 0) {
+        idle = sirix_cancel_now_us() - server->idle_since_us;
+        idle = idle == 0 ? 1 : idle;
+    }
+    (void)pthread_mutex_unlock(&server->mutex);
+    return idle;
+}
