@@ -102,6 +102,7 @@ struct sirix_json_reader {
     uint64_t start_offset; /* Of start in the whole input. */
     bool is_last;
     bool had_bom;
+    bool had_record;    /* NDJSON: a value has begun before. */
     bool touches_value; /* NDJSON: no white space yet since the last value. */
     uint8_t state;
     uint8_t token;    /* Which token a chunk's end has cut, if any. */
@@ -109,10 +110,11 @@ struct sirix_json_reader {
     uint8_t pending_len;
     uint8_t pending[12]; /* A cut escape or character. */
     bool part_open;      /* Parts of this string were given already. */
-    bool text_changed;   /* The token's text lies in buf. */
-    size_t token_plain;  /* Decoded bytes of the open part, and of the parts before it. */
-    size_t token_plain_before;
+    bool cut_by_chunk;   /* The token goes on in the next chunk; buf has its beginning. */
+    bool text_changed;   /* The text lies in buf, not in the chunk. */
     bool token_escapes;
+    size_t token_shrink;       /* Canonical minus decoded bytes of what lies in buf. */
+    size_t token_plain_before; /* Decoded bytes of the parts given. */
     uint64_t token_offset;
     struct sirix_buf buf;
     struct sirix_json_level *levels;
