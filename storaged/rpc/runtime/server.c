@@ -24,6 +24,8 @@ enum {
     MALLOC_TOP_PAD = 16 * 1024 * 1024,
 };
 
+enum { LINGER_MS = 50, MS_PER_SECOND = 1000, NS_PER_MS = 1000000 };
+
 void sirix_rpc_tune_malloc(void)
 {
     (void)mallopt(M_MMAP_THRESHOLD, MALLOC_MMAP_THRESHOLD); /* A hint: what fails stays default. */
@@ -305,10 +307,35 @@ static bool all_down(const struct sirix_rpc_server *server)
     return true;
 }
 
-void sirix_rpc_server_drain(struct sirix_rpc_server *server, unsigned grace_ms)
+static bool no_calls(const struct sirix_rpc_server *server)
+{
+    return atomic_load(&server->calls_running) == 0;
+}
+
+/* Waits for a condition under the mutex, at most for a time; whether it holds. */
+static bool wait_until(struct sirix_rpc_server *server,
+                       bool (*holds)(const struct sirix_rpc_server *server), unsigned wait_ms)
 {
     struct timespec until = {0};
+    int rc = 0;
 
+    (void)clock_gettime(CLOCK_MONOTONIC, &until); /* Cannot fail for this clock. */
+    until.tv_sec += wait_ms / MS_PER_SECOND;
+    until.tv_nsec += (long)(wait_ms % MS_PER_SECOND) * NS_PER_MS;
+    if (until.tv_nsec >= MS_PER_SECOND * NS_PER_MS) {
+        until.tv_sec++;
+        until.tv_nsec -= MS_PER_SECOND * NS_PER_MS;
+    }
+    (void)pthread_mutex_lock(&server->mutex);
+    while (!holds(server) && rc == 0) {
+        rc = pthread_cond_timedwait(&server->changed, &server->mutex, &until);
+    }
+    (void)pthread_mutex_unlock(&server->mutex);
+    return rc == 0;
+}
+
+void sirix_rpc_server_drain(struct sirix_rpc_server *server, unsigned grace_ms)
+{
     if (!server->polling) {
         return;
     }
@@ -316,26 +343,18 @@ void sirix_rpc_server_drain(struct sirix_rpc_server *server, unsigned grace_ms)
     post_all(server, NULL, SIRIX_RPC_EVENT_DRAIN);
     shut_doors(server);
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += grace_ms / 1000;
-    until.tv_nsec += (long)(grace_ms % 1000) * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
-    (void)pthread_mutex_lock(&server->mutex);
-    int rc = 0;
-    while (rc == 0 && !(all_down(server) && atomic_load(&server->calls_running) == 0)) {
-        rc = pthread_cond_timedwait(&server->changed, &server->mutex, &until);
-    }
-    (void)pthread_mutex_unlock(&server->mutex);
-    if (rc != 0) {
+    /*
+     * A door is down when its connections are, and an idle client may sit on its connection for
+     * seconds after the GOAWAY. So the grace time is for calls; connections get a moment.
+     */
+    bool idle = wait_until(server, no_calls, grace_ms);
+    if (!idle || !wait_until(server, all_down, LINGER_MS)) {
         for (size_t i = 0; i < server->door_count; i++) {
             grpc_server_cancel_all_calls(server->doors[i]->core);
         }
     }
     (void)pthread_mutex_lock(&server->mutex);
-    while (!all_down(server) || atomic_load(&server->calls_running) != 0) {
+    while (!all_down(server) || !no_calls(server)) {
         (void)pthread_cond_wait(&server->changed, &server->mutex);
     }
     (void)pthread_mutex_unlock(&server->mutex);
