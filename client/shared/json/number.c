@@ -304,3 +304,39 @@ int sirix_json_number_compare(struct sirix_bytes a, struct sirix_bytes b)
     int order = exponents != 0 ? (exponents < 0 ? -1 : 1) : compare_digits(&left, &right);
     return left.negative ? -order : order;
 }
+
+bool sirix_json_number_to_i64(struct sirix_bytes text, int64_t *out)
+{
+    static const struct parts NO_EXPONENT = {.exponent_len = 0};
+    struct parts parts = split(text);
+    uint64_t magnitude = 0;
+    uint64_t limit = parts.negative ? (uint64_t)INT64_MAX + 1 : INT64_MAX;
+
+    if (parts.is_zero) {
+        *out = 0;
+        return true;
+    }
+    /* The value is 0.digits * 10^places: whole only if no digit is left behind the point. */
+    int64_t places = parts.near + exponent_difference(&parts, &NO_EXPONENT);
+    if (places < 1 || places > 19) {
+        return false;
+    }
+    for (const uint8_t *at = parts.first; at < parts.last; at++) {
+        if (*at == '.') {
+            continue;
+        }
+        if (places == 0) {
+            return false;
+        }
+        magnitude = magnitude * 10 + (uint64_t)(*at - '0'); /* 19 digits fit a u64. */
+        places--;
+    }
+    for (; places > 0; places--) {
+        magnitude *= 10;
+    }
+    if (magnitude > limit) {
+        return false;
+    }
+    *out = (int64_t)(parts.negative ? 0 - magnitude : magnitude);
+    return true;
+}

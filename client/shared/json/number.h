@@ -44,6 +44,9 @@ struct sirix_json_number sirix_json_number_classify(struct sirix_bytes text);
 size_t sirix_json_number_format_integer(int64_t value, char *to);
 size_t sirix_json_number_format_decimal(int64_t mantissa, uint8_t scale, char *to);
 
+/* The value of a valid number if it is whole and fits, whatever its form: 1e2 and 100.0 are 100. */
+bool sirix_json_number_to_i64(struct sirix_bytes text, int64_t *out);
+
 /*
  * Compares two valid numbers by value: < 0, 0, > 0. Exact for any length and exponent; linear in the
  * texts, no memory. 1.10 equals 1.1, 1e2 equals 100, -0 equals 0.

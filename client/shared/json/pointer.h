@@ -80,4 +80,7 @@ enum sirix_status sirix_json_resolve(struct sirix_json_tree *tree, struct sirix_
                                      struct sirix_json_node **out,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* Sets the pointer of an error (NULL is allowed), controls as escapes, cut if it is long. */
+void sirix_json_error_set_steps(struct sirix_error *err, const struct sirix_json_steps *steps);
+
 #endif

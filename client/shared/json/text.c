@@ -243,3 +243,18 @@ int sirix_json_text_compare(struct sirix_bytes a, struct sirix_bytes b)
     }
     return (left_at < a.len) - (right_at < b.len);
 }
+
+enum sirix_status sirix_json_text_show(struct sirix_buf *buf, struct sirix_bytes plain,
+                                       struct sirix_error *err)
+{
+    const uint8_t *text = plain.data;
+    enum sirix_status status = SIRIX_OK;
+
+    for (size_t i = 0; i < plain.len && status == SIRIX_OK; i++) {
+        uint8_t shown[SIRIX_JSON_CANONICAL_BYTES_MAX] = {text[i]};
+        size_t len = text[i] < 0x20 ? sirix_json_canonical(text[i], shown) : 1;
+
+        status = sirix_buf_append(buf, shown, len, err);
+    }
+    return status;
+}

@@ -57,4 +57,8 @@ enum sirix_status sirix_json_text_to_canonical(struct sirix_arena *arena, struct
 /* Compares two canonical texts by their code points: < 0, 0, > 0. */
 int sirix_json_text_compare(struct sirix_bytes a, struct sirix_bytes b);
 
+/* Appends plain text with its controls as escapes and the rest as it is: for people and C strings. */
+enum sirix_status sirix_json_text_show(struct sirix_buf *buf, struct sirix_bytes plain,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+
 #endif

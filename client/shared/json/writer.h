@@ -6,7 +6,8 @@
  *            are trusted to be what they are called; plain strings are checked for UTF-8.
  * Form       Compact, or indented with a line an element and `": "`; empty containers stay `{}`.
  *            No newline at the end.
- * Errors     Those of the sink or buffer, which are final: every later call returns the same status.
+ * Errors     Those of the sink or buffer, and plain text that is not UTF-8, are final: every later
+ *            call returns the same. Misuse and depth_limit are not.
  * Memory     A bit a level, and the block of at most 64 KiB for a sink.
  * Threads    One thread at a time.
  */
