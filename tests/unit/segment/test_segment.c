@@ -1,6 +1,6 @@
 /*
- * What every backend promises (segment.h), held against each of them: memory, and memory with late
- * answers. One table of tests, one set-up a backend.
+ * What every backend promises (segment.h), held against each of them: memory, memory with late
+ * answers, and LMDB. One table of tests, one set-up a backend.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,6 +49,23 @@ static int setup_memory(void **state)
 static int setup_late(void **state)
 {
     return setup_memory_with(state, 200);
+}
+
+static int setup_lmdb(void **state)
+{
+    static struct fixture f;
+    struct sirix_backend *backend = NULL;
+
+    f = (struct fixture){0};
+    *state = &f;
+    test_dir_make(f.dir);
+    const struct sirix_lmdb_options options = {
+        .dir = f.dir, .create = true, .reserve_bytes = 1, .no_sync = true};
+    struct sirix_error err = {0};
+    if (sirix_backend_open_lmdb(&options, &backend, &err) != SIRIX_OK) {
+        fail_msg("%s", err.text);
+    }
+    return begin(state, backend);
 }
 
 static int teardown(void **state)
@@ -546,7 +563,9 @@ int main(void)
 {
     const struct CMUnitTest memory[] = {CONTRACT(setup_memory)};
     const struct CMUnitTest late[] = {CONTRACT(setup_late)};
+    const struct CMUnitTest lmdb[] = {CONTRACT(setup_lmdb)};
     int failed = cmocka_run_group_tests_name("segment in memory", memory, NULL, NULL);
 
-    return failed + cmocka_run_group_tests_name("segment in memory, late", late, NULL, NULL);
+    failed += cmocka_run_group_tests_name("segment in memory, late", late, NULL, NULL);
+    return failed + cmocka_run_group_tests_name("segment on LMDB", lmdb, NULL, NULL);
 }

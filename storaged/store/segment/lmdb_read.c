@@ -1,0 +1,193 @@
+/*
+ * Readers and look-ups. A reader's transaction is begun by the first look-up after a yield and reset
+ * by the yield; between them it is inside the gate and its pointers into the map hold.
+ *
+ * In debug and sanitizer builds every slice is a heap copy that dies at the yield, so that a pointer
+ * kept for too long is a report and not a rare crash.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "store/segment/lmdb_reader.h"
+
+#if defined(SIRIX_SANITIZED) || defined(SIRIX_SLICE_COPIES)
+enum { COPY_SLICES = 1 };
+#else
+enum { COPY_SLICES = 0 };
+#endif
+
+enum sirix_status sirix_lmdb_reader_open(struct sirix_backend *backend,
+                                         struct sirix_reader **out_reader, struct sirix_error *err)
+{
+    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)backend;
+    struct sirix_lmdb_reader *reader = calloc(1, sizeof(*reader));
+
+    if (reader == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "allocate a reader");
+    }
+    reader->base.backend = backend;
+    sirix_slices_init(&reader->segments);
+    sirix_slices_init(&reader->packs);
+    int rc = pthread_mutex_lock(&lmdb->gate);
+    assert(rc == 0);
+    lmdb->readers++;
+    rc = pthread_mutex_unlock(&lmdb->gate);
+    assert(rc == 0);
+    *out_reader = &reader->base;
+    return SIRIX_OK;
+}
+
+void sirix_lmdb_reader_yield(struct sirix_reader *base)
+{
+    struct sirix_lmdb_reader *reader = (struct sirix_lmdb_reader *)base;
+
+    sirix_slices_clear(&reader->segments);
+    sirix_slices_clear(&reader->packs);
+    if (reader->inside) {
+        mdb_txn_reset(reader->txn);
+        reader->inside = false;
+        sirix_lmdb_leave((struct sirix_lmdb *)base->backend);
+    }
+}
+
+void sirix_lmdb_reader_close(struct sirix_reader *base)
+{
+    struct sirix_lmdb_reader *reader = (struct sirix_lmdb_reader *)base;
+    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)base->backend;
+
+    sirix_lmdb_reader_yield(base);
+    mdb_txn_abort(reader->txn);
+    int rc = pthread_mutex_lock(&lmdb->gate);
+    assert(rc == 0);
+    lmdb->readers--;
+    rc = pthread_mutex_unlock(&lmdb->gate);
+    assert(rc == 0);
+    sirix_slices_deinit(&reader->segments);
+    sirix_slices_deinit(&reader->packs);
+    free(reader);
+}
+
+enum sirix_status sirix_lmdb_reader_begin(struct sirix_lmdb_reader *reader, struct sirix_error *err)
+{
+    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)reader->base.backend;
+
+    if (reader->inside) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = sirix_lmdb_enter(lmdb, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    int rc = reader->txn == NULL ? mdb_txn_begin(lmdb->env, NULL, MDB_RDONLY, &reader->txn)
+                                 : mdb_txn_renew(reader->txn);
+    if (rc != MDB_SUCCESS) {
+        sirix_lmdb_leave(lmdb);
+        return sirix_lmdb_fail(err, rc, "begin to read");
+    }
+    reader->inside = true;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_lmdb_slice(struct sirix_slices *slices, struct sirix_bytes bytes,
+                                   struct sirix_bytes *out_slice, struct sirix_error *err)
+{
+    if (COPY_SLICES) {
+        return sirix_slices_copy(slices, bytes, out_slice, err);
+    }
+    *out_slice = bytes;
+    return SIRIX_OK;
+}
+
+/* Looks number up in the pack that was used last for its group, then in the table. */
+static enum sirix_status get_packed(struct sirix_lmdb_reader *reader, uint64_t number,
+                                    struct sirix_bytes *out_bytes, struct sirix_error *err)
+{
+    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)reader->base.backend;
+    struct sirix_bytes pack;
+    enum sirix_status status = sirix_lmdb_pack_find(lmdb, reader->txn, number, &pack, err);
+
+    if (status == SIRIX_NOT_FOUND) {
+        return sirix_segment_absent(number, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (!sirix_pack_find(pack, number, out_bytes)) {
+        return sirix_segment_absent(number, err);
+    }
+    sirix_slices_remember(&reader->packs, sirix_pack_group_first(number), pack);
+    return SIRIX_OK;
+}
+
+static enum sirix_status look_up(struct sirix_lmdb_reader *reader, uint64_t number,
+                                 struct sirix_bytes *out_bytes, struct sirix_error *err)
+{
+    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)reader->base.backend;
+    struct sirix_bytes pack;
+    MDB_val val;
+
+    if (sirix_slices_find(&reader->packs, sirix_pack_group_first(number), &pack) &&
+        sirix_pack_find(pack, number, out_bytes)) {
+        return SIRIX_OK;
+    }
+    MDB_val key = sirix_lmdb_val((struct sirix_bytes){.data = &number, .len = sizeof(number)});
+    int rc = mdb_get(reader->txn, lmdb->seg, &key, &val);
+    if (rc == MDB_SUCCESS) {
+        *out_bytes = sirix_lmdb_bytes(&val);
+        return SIRIX_OK;
+    }
+    return rc == MDB_NOTFOUND ? get_packed(reader, number, out_bytes, err)
+                              : sirix_lmdb_fail(err, rc, "look up a segment");
+}
+
+enum sirix_status sirix_lmdb_segment_get(struct sirix_reader *base, uint64_t number,
+                                         struct sirix_bytes *out_bytes, struct sirix_error *err)
+{
+    struct sirix_lmdb_reader *reader = (struct sirix_lmdb_reader *)base;
+    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)base->backend;
+    struct sirix_bytes bytes;
+
+    if (sirix_slices_find(&reader->segments, number, out_bytes)) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = sirix_lmdb_reader_begin(reader, err);
+    if (status == SIRIX_OK) {
+        status = look_up(reader, number, &bytes, err);
+    }
+    if (status == SIRIX_OK && !sirix_verified_has(&lmdb->verified, number)) {
+        status = sirix_segment_check(bytes, number, err);
+        if (status == SIRIX_OK) {
+            sirix_verified_add(&lmdb->verified, number);
+        }
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_lmdb_slice(&reader->segments, bytes, &bytes, err);
+    }
+    if (status == SIRIX_OK) {
+        sirix_slices_remember(&reader->segments, number, bytes);
+        *out_bytes = bytes;
+    }
+    return status;
+}
+
+enum sirix_status sirix_lmdb_ref_get(struct sirix_reader *base, struct sirix_bytes key,
+                                     struct sirix_bytes *out_value, struct sirix_error *err)
+{
+    struct sirix_lmdb_reader *reader = (struct sirix_lmdb_reader *)base;
+    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)base->backend;
+    MDB_val name = sirix_lmdb_val(key);
+    MDB_val val;
+    enum sirix_status status = sirix_lmdb_reader_begin(reader, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    int rc = mdb_get(reader->txn, lmdb->refs, &name, &val);
+    if (rc == MDB_NOTFOUND) {
+        return sirix_fail(err, SIRIX_NOT_FOUND, "no such row");
+    }
+    if (rc != MDB_SUCCESS) {
+        return sirix_lmdb_fail(err, rc, "look up a row");
+    }
+    return sirix_lmdb_slice(&reader->segments, sirix_lmdb_bytes(&val), out_value, err);
+}
