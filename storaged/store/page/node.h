@@ -7,6 +7,9 @@
  * Record    byte 0: kind (4 bits) | order mode (2 bits) | two bits of the kind.
  *           Then: [explicit label: zigzag varint, varint fraction] [zigzag varint parent - key]
  *           [name: for fields] [payload of the kind]. Byte tables: docs/format.md.
+ * Texts     `escaped` is the writer's word: whether a backslash is in the text is not looked up again.
+ * Children  inline deltas are checked for number and length by decode, each for its value by
+ *           sirix_node_children().
  * Document  key 0 has no row: it always is, and its only child is key 1 when that has a row. A record of
  *           kind 0 is refused.
  *
@@ -41,10 +44,12 @@ enum sirix_node_kind {
 enum {
     SIRIX_NODE_CHILDREN_INLINE_MAX = 64,  /* More: a child tree. */
     SIRIX_NODE_CHILDREN_INLINE_BACK = 32, /* At most: inline again. */
-    SIRIX_TEXT_INLINE_MAX = 1024,         /* Longer string or number texts and names: out of line. */
-    SIRIX_NAME_BYTES_MAX = 64 * 1024,
+    SIRIX_TEXT_INLINE_MAX = 1024, /* Longer string or number texts and names: out of line. */
+    SIRIX_MEMBER_NAME_BYTES_MAX = 64 * 1024,
     SIRIX_NUMBER_TEXT_BYTES_MAX = 64 * 1024,
     SIRIX_STRING_BYTES_MAX = 64 * 1024 * 1024, /* Decoded. */
+    SIRIX_ESCAPED_FACTOR_MAX = 6,              /* Stored bytes of one decoded byte: \u00xx. */
+    SIRIX_NUMBER_SCALE_MAX = 127, /* Digits after the point of a decimal; more: text. */
     SIRIX_NAME_INTERNED_BYTES_MAX = 64,
     SIRIX_NAME_INTERNED_MAX = 65536,
 };
@@ -79,14 +84,14 @@ struct sirix_node {
     uint32_t name_id;       /* Interned. */
     struct sirix_text name; /* Not interned. */
     /* Values */
-    int64_t integer;   /* INTEGER; NUMBER in decimal form: the mantissa. */
-    uint32_t scale;    /* NUMBER in decimal form: digits after the point, >= 1. */
-    bool number_text;  /* NUMBER kept as text. */
+    int64_t integer;  /* INTEGER; NUMBER in decimal form: the mantissa. */
+    uint32_t scale;   /* NUMBER in decimal form: digits after the point, 1..SCALE_MAX. */
+    bool number_text; /* NUMBER kept as text. */
     struct sirix_text text;
     /* Containers */
     uint64_t child_count;
-    bool child_tree;              /* Else inline. */
-    struct sirix_bytes children;  /* Inline: the encoded deltas; read with sirix_node_children(). */
+    bool child_tree;             /* Else inline. */
+    struct sirix_bytes children; /* Inline: the encoded deltas; read with sirix_node_children(). */
     uint64_t child_tree_address;
     uint64_t name_index_address; /* Objects with a child tree. */
 };
@@ -118,7 +123,10 @@ enum sirix_status sirix_node_decode(struct sirix_bytes record, uint64_t key,
                                     struct sirix_node *out_node,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Appends the record of node to out. For inline containers children must be encoded already. */
+/*
+ * Appends the record of node to out. For inline containers children must be encoded already. A node
+ * past a limit of this file is our mistake (assert): whoever takes input in has checked it.
+ */
 enum sirix_status sirix_node_encode(const struct sirix_node *node, struct sirix_buf *out,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 

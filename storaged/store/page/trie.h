@@ -7,24 +7,16 @@
  *             empty trie); height n: the root is an inner page of level n. An inner page is 8 bytes
  *             of header and 8 a present child, at most 136.
  *
- * A row is a record under one key, or under two consecutive ones (a fused field). A missing key means
- * deleted or never given. Formats: docs/format.md, encode and decode: page.h.
+ * A row is a record under one key, or under two consecutive ones (a fused field): byte 0 of the record
+ * tells (node.h), so widths given here must agree with it. A missing key means deleted or never given.
+ * Keys go up to SIRIX_KEY_MAX. Formats: docs/format.md, encode and decode: page.h.
  */
 #ifndef SIRIX_STORE_PAGE_TRIE_H
 #define SIRIX_STORE_PAGE_TRIE_H
 
+#include "store/page/page.h"
 #include "store/page/writer.h"
 #include "store/segment/segment.h"
-
-enum {
-    SIRIX_LEAF_KEYS = 64,
-    SIRIX_LEAF_BITS = 6,
-    SIRIX_INNER_CHILDREN = 16,
-    SIRIX_INNER_BITS = 4,
-    SIRIX_TRIE_HEIGHT_MAX = 14,
-    SIRIX_RECORD_BYTES_MAX = 70 * 1024, /* Long texts are out of line; children inline are few. */
-    SIRIX_DELTA_ROWS_MAX = 8,           /* Rows of a cumulative leaf delta; then a full leaf. */
-};
 
 struct sirix_trie {
     uint64_t root;
@@ -44,22 +36,13 @@ struct sirix_row {
  * A cursor remembers the path and the decoded leaf of its last look-up, so that neighbours are cheap.
  * It notices by itself that its reader yielded. Caller's storage; no memory of its own.
  */
-struct sirix_leaf_view {
-    bool valid;
-    uint64_t address;
-    uint64_t index;               /* Leaf index. */
-    const uint8_t *rows[SIRIX_LEAF_KEYS]; /* Record of the row that begins at the slot, or NULL. */
-    uint32_t sizes[SIRIX_LEAF_KEYS];
-    uint8_t widths[SIRIX_LEAF_KEYS];
-    bool carries_in; /* Slot 0 is the second key of the row that ends the leaf before. */
-};
-
 struct sirix_trie_cursor {
     struct sirix_reader *reader;
     struct sirix_trie trie;
-    uint64_t generation;
-    struct sirix_bytes path[SIRIX_TRIE_HEIGHT_MAX + 1]; /* Inner pages, by level. */
+    uint64_t generation; /* Of the reader, when the slices below were taken. */
+    const uint8_t *path[SIRIX_TRIE_HEIGHT_MAX + 1]; /* Checked inner pages by level, or NULL. */
     uint64_t path_index[SIRIX_TRIE_HEIGHT_MAX + 1];
+    uint64_t path_address[SIRIX_TRIE_HEIGHT_MAX + 1];
     struct sirix_leaf_view leaf;
 };
 
@@ -79,7 +62,10 @@ enum sirix_status sirix_trie_next(struct sirix_trie_cursor *cursor, uint64_t key
                                   struct sirix_row *out_row,
                                   struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Address of the leaf (or delta) page that covers key, 0 when absent: equal addresses, equal rows. */
+/*
+ * Address of the leaf (or delta) page that covers key, 0 when absent: equal addresses, equal rows. A
+ * fused row that straddles two leaves belongs to the first one.
+ */
 enum sirix_status sirix_trie_leaf_address(struct sirix_trie_cursor *cursor, uint64_t key,
                                           uint64_t *out_address,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
@@ -124,25 +110,33 @@ enum sirix_status sirix_trie_edit_get(struct sirix_trie_edit *edit, uint64_t key
 /*
  * Sets the row that begins at key. A row of other width at the same key is replaced; a fused row
  * may straddle two leaves (only bulk input makes such pairs, but an update keeps them). Overlapping
- * another row is our mistake (assert).
+ * another row is our mistake (assert): a fused row is made narrow before a row is put at its second
+ * key, and a row at the second key is removed before the first becomes fused. record may be a slice
+ * of this edit. A key past SIRIX_KEY_MAX is SIRIX_EXHAUSTED. On failure nothing was changed.
  */
 enum sirix_status sirix_trie_edit_put(struct sirix_trie_edit *edit, uint64_t key, uint32_t width,
                                       struct sirix_bytes record,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Removes the rows of all keys in [first, last]; whole leaves and pages inside go without a read. */
+/*
+ * Removes all rows that begin in [first, last]; whole leaves and pages inside go without a read, the
+ * leaves at the edges are read. After a failure a part of the range may be gone: free the edit.
+ */
 enum sirix_status sirix_trie_edit_remove(struct sirix_trie_edit *edit, uint64_t first,
                                          uint64_t last, struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
  * Puts a page built elsewhere into an empty place: level 0 a leaf, level n an inner page; index is
- * the page's position among pages of its level.
+ * the page's position among pages of its level. A place that is not empty is our mistake (assert).
  */
 enum sirix_status sirix_trie_edit_graft(struct sirix_trie_edit *edit, uint32_t level,
                                         uint64_t index, uint64_t address,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Bytes that _write() would about need; and whether there is anything to write. */
+/*
+ * Bytes that _write() would about need (full leaves, so mostly more); and whether there may be anything
+ * to write: changes that cancel each other out are seen by _write() alone, which then gives the base.
+ */
 size_t sirix_trie_edit_size(const struct sirix_trie_edit *edit);
 bool sirix_trie_edit_dirty(const struct sirix_trie_edit *edit);
 
@@ -150,7 +144,7 @@ bool sirix_trie_edit_dirty(const struct sirix_trie_edit *edit);
  * Writes changed leaves (a cumulative delta where it pays: at most SIRIX_DELTA_ROWS_MAX rows and at
  * most half of the base leaf's bytes) and the paths to them; leaves whose rows are as before are not
  * written. Gives the new trie; an emptied one has root 0. Height only grows as needed and never
- * falls while keys above remain.
+ * falls while keys above remain. The edit stays readable as it was and can be written again.
  */
 enum sirix_status sirix_trie_edit_write(struct sirix_trie_edit *edit,
                                         struct sirix_page_writer *writer,
@@ -162,7 +156,9 @@ enum sirix_status sirix_trie_edit_write(struct sirix_trie_edit *edit,
  * leaves. A leaf is written once every key below it has been settled: `sirix_trie_bulk_settle(key)`
  * promises that all rows with smaller keys have been given, except those announced by
  * sirix_trie_bulk_hold() (open containers) and not yet put. Inner pages are written as soon as their
- * leaves are; memory is about 2 x open depth leaves. Gives grafts for sirix_trie_edit_graft().
+ * leaves are; memory is about 2 x open depth leaves. Gives grafts for sirix_trie_edit_graft(): pages
+ * whose whole key range lies inside the range that was settled. A key that was held gets a row of
+ * width 1. After a failure the build is only good to free.
  */
 struct sirix_trie_bulk;
 
@@ -183,7 +179,10 @@ struct sirix_trie_graft {
     uint64_t index;
     uint64_t address;
 };
-/* Ends the build; every held key has been put. *out_grafts is malloc'ed, the caller's. */
+/*
+ * Ends the build; every held key has been put. *out_grafts is malloc'ed, the caller's (NULL when there
+ * are none), in key order.
+ */
 enum sirix_status sirix_trie_bulk_finish(struct sirix_trie_bulk *bulk,
                                          struct sirix_trie_graft **out_grafts, size_t *out_count,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;

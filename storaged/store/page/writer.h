@@ -34,8 +34,8 @@ typedef enum sirix_status (*sirix_segment_flush_fn)(void *context,
 struct sirix_page_writer_options {
     struct sirix_backend *backend;
     uint32_t resource_id;
-    size_t segment_bytes;  /* Target size; a larger page gets a segment of its own. 0: bulk size. */
-    size_t record_bytes;   /* Left free after the first segment's header; 0: none. Multiple of 8. */
+    size_t segment_bytes; /* Target size; a larger page gets a segment of its own. 0: bulk size. */
+    size_t record_bytes;  /* Left free after the first segment's header; 0: none. Multiple of 8. */
     sirix_segment_flush_fn flush; /* NULL: keep all segments until take. */
     void *flush_context;
 };
