@@ -86,6 +86,8 @@ static inline uint64_t sirix_lmdb_number(const MDB_val *key)
     return number;
 }
 
+/* --- lmdb_gate.c ------------------------------------------------------------------------------ */
+
 /* Goes inside; the caller then begins or renews its transaction. SIRIX_IO when there is no map. */
 enum sirix_status sirix_lmdb_enter(struct sirix_lmdb *lmdb,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
