@@ -1,0 +1,179 @@
+/* The server's state, and the check of a database. */
+#include "lib/calls/encode.h"
+#include "lib/stream.h"
+
+#include <stdlib.h>
+
+static const char *role_name(PB(Role) role)
+{
+    switch (role) {
+    case SIRIX__STORAGE__V1__ROLE__ROLE_READER:
+        return "reader";
+    case SIRIX__STORAGE__V1__ROLE__ROLE_WRITER:
+        return "writer";
+    case SIRIX__STORAGE__V1__ROLE__ROLE_OPERATOR:
+        return "operator";
+    default:
+        return "unknown";
+    }
+}
+
+static enum sirix_status fill_status(struct sirix_arena *arena, const ProtobufCMessage *message,
+                                     void *answer, struct sirix_error *err)
+{
+    const PB(StatusResponse) *from = (const void *)message;
+    struct sirix_server_status *to = answer;
+
+    *to = (struct sirix_server_status){
+        .started_at_us = from->started_at_us,
+        .now_us = from->now_us,
+        .process_id = from->process_id,
+        .embedded = from->embedded != 0,
+        .draining = from->draining != 0,
+        .role = role_name(from->role),
+        .databases = from->databases,
+        .databases_open = from->databases_open,
+        .calls_running = from->calls_running,
+        .writes_waiting = from->writes_waiting,
+        .calls_total = from->calls_total,
+        .commits_total = from->commits_total,
+        .resident_bytes = from->resident_bytes,
+    };
+    enum sirix_status status = sirix_answer_name(arena, from->version, &to->version, err);
+    if (status == SIRIX_OK) {
+        status = sirix_answer_name(arena, from->principal, &to->principal, err);
+    }
+    return status;
+}
+
+enum sirix_status sirix_client_status(struct sirix_client *client,
+                                      const struct sirix_call_options *call,
+                                      struct sirix_server_status **out_status,
+                                      struct sirix_error *err)
+{
+    PB(StatusRequest) request = PB_INIT(STATUS_REQUEST);
+    struct sirix_unary unary = {
+        .method = SIRIX_METHOD_STATUS,
+        .request = &request.base,
+        .answer_type = PB_TYPE(status_response),
+    };
+    void *answer = NULL;
+    enum sirix_status status = sirix_client_unary_answer(client, &unary, call, sizeof(**out_status),
+                                                         fill_status, &answer, err);
+
+    if (status == SIRIX_OK) {
+        *out_status = answer;
+    }
+    return status;
+}
+
+/* --- Verify ----------------------------------------------------------------------------------- */
+
+struct sirix_verify_stream {
+    struct sirix_stream stream;
+    const ProtobufCMessage *first; /* Not yet told. */
+    struct sirix_verify_part end;
+    bool complete;
+};
+
+enum sirix_status sirix_client_verify(struct sirix_client *client, const char *database,
+                                      const char *resource, const struct sirix_call_options *call,
+                                      struct sirix_verify_stream **out_stream,
+                                      struct sirix_error *err)
+{
+    PB(VerifyRequest) request = PB_INIT(VERIFY_REQUEST);
+    struct sirix_unary what = {
+        .method = SIRIX_METHOD_VERIFY,
+        .request = &request.base,
+        .answer_type = PB_TYPE(verify_response),
+    };
+    struct sirix_verify_stream *stream = calloc(1, sizeof(*stream));
+
+    if (stream == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "allocate a stream");
+    }
+    request.database = sirix_message_from_str(database);
+    request.resource = sirix_message_from_str(resource);
+    enum sirix_status status =
+        sirix_stream_open(&stream->stream, client, &what, call, &stream->first, err);
+    if (status != SIRIX_OK) {
+        free(stream);
+        return status;
+    }
+    *out_stream = stream;
+    return SIRIX_OK;
+}
+
+/* Whether the message is a part to be told now. */
+static bool decode_part(struct sirix_verify_stream *stream, const PB(VerifyResponse) * from,
+                        struct sirix_verify_part *out_part)
+{
+    switch (from->part_case) {
+    case SIRIX__STORAGE__V1__VERIFY_RESPONSE__PART_PROGRESS:
+        *out_part = (struct sirix_verify_part){
+            .kind = SIRIX_VERIFY_PART_PROGRESS,
+            .segments = from->progress->segments_checked,
+            .bytes = from->progress->bytes_checked,
+        };
+        return true;
+    case SIRIX__STORAGE__V1__VERIFY_RESPONSE__PART_PROBLEM:
+        *out_part = (struct sirix_verify_part){
+            .kind = SIRIX_VERIFY_PART_PROBLEM,
+            .resource = sirix_message_bytes(from->problem->resource),
+            .revision = from->problem->revision,
+            .reason = sirix_message_bytes(from->problem->reason),
+            .message = sirix_message_bytes(from->problem->message),
+        };
+        return true;
+    case SIRIX__STORAGE__V1__VERIFY_RESPONSE__PART_END:
+        /* Told when the stream has ended well too. */
+        stream->complete = true;
+        stream->end = (struct sirix_verify_part){
+            .kind = SIRIX_VERIFY_PART_END,
+            .segments = from->end->segments,
+            .bytes = from->end->bytes,
+            .resources = from->end->resources,
+            .revisions = from->end->revisions,
+            .problems = from->end->problems,
+        };
+        return false;
+    default:
+        return false; /* What a newer server adds. */
+    }
+}
+
+enum sirix_status sirix_verify_stream_next(struct sirix_verify_stream *stream,
+                                           struct sirix_verify_part *out_part,
+                                           struct sirix_error *err)
+{
+    for (;;) {
+        const ProtobufCMessage *message = stream->first;
+
+        stream->first = NULL;
+        if (message == NULL) {
+            enum sirix_status status = sirix_stream_next(&stream->stream, &message, err);
+
+            if (status != SIRIX_OK) {
+                return status;
+            }
+        }
+        if (message == NULL && !stream->complete) {
+            return sirix_stream_fail_order("a check without its end", err);
+        }
+        if (message == NULL) {
+            *out_part = stream->end;
+            return SIRIX_OK;
+        }
+        if (decode_part(stream, (const void *)message, out_part)) {
+            return SIRIX_OK;
+        }
+    }
+}
+
+void sirix_verify_stream_close(struct sirix_verify_stream *stream)
+{
+    if (stream != NULL) {
+        sirix_stream_deinit(&stream->stream);
+        free(stream);
+    }
+}
