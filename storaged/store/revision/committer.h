@@ -24,6 +24,7 @@ enum {
     SIRIX_GROUP_WORKS_MAX = 1024,
     SIRIX_GROUP_BYTES_MAX = 4 * 1024 * 1024,
     SIRIX_BACKGROUND_BYTES_MAX = 4 * 1024 * 1024,
+    SIRIX_COMMITTER_THREADS_MAX = 64,
 };
 
 struct sirix_committer_pool;
@@ -55,6 +56,8 @@ enum sirix_work_class {
  */
 struct sirix_work {
     enum sirix_work_class work_class;
+    bool
+        frees_space; /* Deletes, drop, prune: goes on below the free-space limit, in groups of its own. */
     size_t size_hint;
     enum sirix_status (*prepare)(struct sirix_work *work, struct sirix_group *group,
                                  struct sirix_error *err);
@@ -62,6 +65,7 @@ struct sirix_work {
     void (*done)(struct sirix_work *work, enum sirix_status status,
                  const struct sirix_error *error);
     struct sirix_work *next; /* The committer's. */
+    void *waiter;            /* The committer's. */
 };
 
 /* Thread-safe; never blocks on the disk. */
@@ -76,6 +80,12 @@ enum sirix_status sirix_committer_run(struct sirix_committer *committer, struct 
 /* A reader of committed state for prepare; it is renewed before each group. */
 struct sirix_reader *sirix_group_reader(struct sirix_group *group);
 
+/*
+ * How many bytes of segments background work should add now, at most SIRIX_BACKGROUND_BYTES_MAX; it
+ * falls when groups take long. Deletes count about 4 KiB each.
+ */
+size_t sirix_group_budget(const struct sirix_group *group);
+
 /* A row as earlier works of the group left it. The value is valid until prepare returns. */
 enum sirix_status sirix_group_ref_get(struct sirix_group *group, struct sirix_bytes key,
                                       struct sirix_bytes *out_value,
@@ -86,7 +96,10 @@ enum sirix_status sirix_group_ref_put(struct sirix_group *group, struct sirix_by
                                       struct sirix_bytes value,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Sealed bytes; not copied, alive until done. */
+/*
+ * Sealed bytes; not copied, alive until done. Deletes come before puts, whatever the order of works: a
+ * delete does not reach what the same group puts.
+ */
 enum sirix_status sirix_group_segment_put(struct sirix_group *group, uint64_t number,
                                           struct sirix_bytes bytes,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
@@ -100,6 +113,8 @@ struct sirix_committer_stats {
     uint64_t works;
     uint64_t bytes;
     uint64_t waiting;
+    uint64_t maintenances;         /* Slices of housekeeping between groups. */
+    uint64_t maintenance_failures; /* Those that failed; the next one tries again. */
 };
 void sirix_committer_stats(struct sirix_committer *committer,
                            struct sirix_committer_stats *out_stats);
