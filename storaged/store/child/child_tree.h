@@ -26,13 +26,15 @@ enum {
     SIRIX_CHILD_HEIGHT_MAX = 16,
 };
 
-/* --- Reading (root: the address in the container's record) ------------------------------------- */
+/*
+ * --- Reading (root: the address in the container's record; 0: an empty tree) --------------------
+ */
 
 enum sirix_status sirix_child_tree_count(struct sirix_reader *reader, uint64_t root,
                                          uint64_t *out_count,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Key of child index; SIRIX_NOT_FOUND past the last. */
+/* Key of child index; SIRIX_NOT_FOUND, here and below without a sentence, past the last. */
 enum sirix_status sirix_child_tree_at(struct sirix_reader *reader, uint64_t root, uint64_t index,
                                       uint64_t *out_key, struct sirix_error *err) SIRIX_MUST_CHECK;
 
@@ -53,7 +55,10 @@ struct sirix_child_cursor {
 };
 void sirix_child_cursor_init(struct sirix_child_cursor *cursor, struct sirix_reader *reader,
                              uint64_t root, uint64_t index);
-/* The child at the cursor, then one forward (_next) or one backward (_prev); SIRIX_NOT_FOUND at the end. */
+/*
+ * The child at the cursor, then one forward (_next) or one backward (_prev); SIRIX_NOT_FOUND at the
+ * end. Going backward from the first child leaves the cursor before it, for good.
+ */
 enum sirix_status sirix_child_cursor_next(struct sirix_child_cursor *cursor, uint64_t *out_key,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_child_cursor_prev(struct sirix_child_cursor *cursor, uint64_t *out_key,
@@ -91,7 +96,10 @@ struct sirix_child_label {
     struct sirix_label label; /* SIRIX_ORDER_EXPLICIT only. */
 };
 
-/* Changes in memory on top of a tree (root 0: an empty one). Pages are loaded as they are touched. */
+/*
+ * Changes in memory on top of a tree (root 0: an empty one). Pages are loaded as they are touched and
+ * kept as heap copies. A change that fails changes nothing.
+ */
 struct sirix_child_edit;
 
 enum sirix_status sirix_child_edit_new(struct sirix_reader *reader, uint64_t root,
@@ -121,7 +129,10 @@ enum sirix_status sirix_child_edit_insert(struct sirix_child_edit *edit, uint64_
 enum sirix_status sirix_child_edit_remove(struct sirix_child_edit *edit, uint64_t index,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Writes changed pages and the paths to them; *out_root is 0 when no child is left. */
+/*
+ * Writes changed pages and the paths to them; *out_root is 0 when no child is left. The edit can go
+ * on afterwards, on top of what was written; after a failure it can only be freed.
+ */
 enum sirix_status sirix_child_edit_write(struct sirix_child_edit *edit,
                                          struct sirix_page_writer *writer, uint64_t *out_root,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -1,0 +1,630 @@
+/* Encoding and decoding of the pages of child trees and name indexes. */
+#include "store/child/child_page.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/endian.h"
+#include "base/varint.h"
+#include "store/page/page.h"
+
+enum {
+    FLAG_ORDER_MASK = 3, /* The order of all children, or ORDER_MIXED and a map. */
+    FLAG_STEP = 4,       /* All keys follow each other at one distance. */
+    FLAGS_ALL = 7,
+    ORDER_MIXED = 3,
+
+    STEP_CHILDREN_MIN = 3,
+    ADDRESS_BYTES = 8,
+    LEVEL_SHIFT = 4,
+    COUNT_MASK = 15,
+};
+
+/* A page is copied without asking which of the two it holds. */
+_Static_assert(sizeof(struct sirix_child_item) == sizeof(struct sirix_child_entry),
+               "items and entries have one size");
+
+/* What is left to decode of a page. */
+struct input {
+    const uint8_t *at;
+    size_t len;
+};
+
+static bool take_varint(struct input *in, uint64_t *out_value)
+{
+    size_t used = sirix_varint_decode(in->at, in->len, out_value);
+
+    in->at += used;
+    in->len -= used;
+    return used != 0;
+}
+
+static bool take_zigzag(struct input *in, int64_t *out_value)
+{
+    uint64_t bits = 0;
+    bool found = take_varint(in, &bits);
+
+    if (found) {
+        *out_value = sirix_zigzag_decode(bits);
+    }
+    return found;
+}
+
+/* Minors are mostly multiples of 2^32: turned round they are short. Keys of names are short as they are. */
+static uint64_t turn(uint64_t minor, enum sirix_child_kind kind)
+{
+    return kind == SIRIX_CHILD_KIND_NAMES ? minor : minor << 32 | minor >> 32;
+}
+
+/* A label after the one before it: the distance of majors, then of minors under the same major. */
+static size_t put_label(uint8_t *to, struct sirix_label before, struct sirix_label label,
+                        enum sirix_child_kind kind)
+{
+    uint64_t step = (uint64_t)label.major - (uint64_t)before.major;
+    uint64_t minor = step == 0 ? label.minor - before.minor : label.minor;
+    size_t len = sirix_varint_encode(sirix_zigzag_encode((int64_t)step), to);
+
+    return len + sirix_varint_encode(turn(minor, kind), to + len);
+}
+
+static bool take_label(struct input *in, struct sirix_label before, enum sirix_child_kind kind,
+                       struct sirix_label *out_label)
+{
+    int64_t step = 0;
+    uint64_t minor = 0;
+
+    if (!take_zigzag(in, &step) || !take_varint(in, &minor)) {
+        return false;
+    }
+    minor = turn(minor, kind);
+    out_label->major = (int64_t)((uint64_t)before.major + (uint64_t)step);
+    out_label->minor = step == 0 ? before.minor + minor : minor;
+    return true;
+}
+
+/* --- Leaves of child trees ---------------------------------------------------------------------- */
+
+static bool steps_evenly(const struct sirix_child_page *page)
+{
+    uint64_t step = page->items[1].key - page->items[0].key;
+
+    for (uint32_t i = 2; i < page->count; i++) {
+        if (page->items[i].key - page->items[i - 1].key != step) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint8_t common_order(const struct sirix_child_page *page)
+{
+    for (uint32_t i = 1; i < page->count; i++) {
+        if (page->items[i].order != page->items[0].order) {
+            return ORDER_MIXED;
+        }
+    }
+    return (uint8_t)page->items[0].order;
+}
+
+static size_t encode_child_leaf(const struct sirix_child_page *page, uint8_t *to)
+{
+    const struct sirix_child_item *items = page->items;
+    bool even = page->count >= STEP_CHILDREN_MIN && steps_evenly(page);
+    uint8_t order = common_order(page);
+    struct sirix_label before = {0};
+    size_t len = SIRIX_CHILD_PAGE_HEADER_BYTES;
+
+    to[len++] = (uint8_t)(order | (even ? FLAG_STEP : 0));
+    len += sirix_varint_encode(items[0].key, to + len);
+    for (uint32_t i = 1; i < (even ? 2 : page->count); i++) {
+        int64_t step = (int64_t)(items[i].key - items[i - 1].key);
+        len += sirix_varint_encode(sirix_zigzag_encode(step), to + len);
+    }
+    if (order == ORDER_MIXED) {
+        memset(to + len, 0, (page->count + 3) / 4);
+        for (uint32_t i = 0; i < page->count; i++) {
+            to[len + i / 4] |= (uint8_t)((unsigned)items[i].order << (i % 4 * 2));
+        }
+        len += (page->count + 3) / 4;
+    }
+    for (uint32_t i = 0; i < page->count; i++) {
+        if (items[i].order == SIRIX_ORDER_EXPLICIT) {
+            len += put_label(to + len, before, items[i].label, SIRIX_CHILD_KIND_CHILDREN);
+        }
+        before = items[i].label;
+    }
+    return len;
+}
+
+static const char *take_keys(struct input *in, uint8_t flags, struct sirix_child_page *page)
+{
+    int64_t step = 0;
+
+    if (!take_varint(in, &page->items[0].key)) {
+        return "the first key is cut off";
+    }
+    if ((flags & FLAG_STEP) != 0 && (page->count < STEP_CHILDREN_MIN || !take_zigzag(in, &step))) {
+        return "the distance of its keys is missing";
+    }
+    for (uint32_t i = 0; i < page->count; i++) {
+        if (i != 0) {
+            if ((flags & FLAG_STEP) == 0 && !take_zigzag(in, &step)) {
+                return "a key is cut off";
+            }
+            page->items[i].key = page->items[i - 1].key + (uint64_t)step;
+        }
+        if (page->items[i].key == 0 || page->items[i].key > INT64_MAX) {
+            return "a key is out of range";
+        }
+    }
+    if ((flags & FLAG_STEP) == 0 && page->count >= STEP_CHILDREN_MIN && steps_evenly(page)) {
+        return "evenly spaced keys are not stored as such";
+    }
+    return NULL;
+}
+
+static const char *take_orders(struct input *in, uint8_t flags, struct sirix_child_page *page)
+{
+    uint8_t order = flags & FLAG_ORDER_MASK;
+    size_t map_len = (page->count + 3) / 4;
+
+    for (uint32_t i = 0; i < page->count && order != ORDER_MIXED; i++) {
+        page->items[i].order = (enum sirix_order)order;
+    }
+    if (order != ORDER_MIXED) {
+        return NULL;
+    }
+    if (in->len < map_len) {
+        return "the order map is cut off";
+    }
+    for (uint32_t i = 0; i < map_len * 4; i++) {
+        unsigned of_child = in->at[i / 4] >> (i % 4 * 2) & 3U;
+        if (of_child > SIRIX_ORDER_EXPLICIT || (i >= page->count && of_child != 0)) {
+            return "the order map is malformed";
+        }
+        if (i < page->count) {
+            page->items[i].order = (enum sirix_order)of_child;
+        }
+    }
+    in->at += map_len;
+    in->len -= map_len;
+    return common_order(page) == ORDER_MIXED ? NULL : "an order map of one order";
+}
+
+static const char *decode_child_leaf(struct input *in, struct sirix_child_page *page)
+{
+    struct sirix_label before = {0};
+    const char *wrong = NULL;
+    uint8_t flags = 0;
+
+    if (in->len == 0 || (in->at[0] & ~(unsigned)FLAGS_ALL) != 0) {
+        return "unknown flags";
+    }
+    flags = in->at[0];
+    in->at += 1;
+    in->len -= 1;
+    wrong = take_keys(in, flags, page);
+    if (wrong == NULL) {
+        wrong = take_orders(in, flags, page);
+    }
+    for (uint32_t i = 0; i < page->count && wrong == NULL; i++) {
+        struct sirix_child_item *item = &page->items[i];
+
+        if (item->order != SIRIX_ORDER_EXPLICIT) {
+            item->label = sirix_label_default(item->key, item->order);
+        } else if (!take_label(in, before, SIRIX_CHILD_KIND_CHILDREN, &item->label)) {
+            wrong = "a label is cut off";
+        }
+        if (wrong == NULL && i != 0 && sirix_label_compare(before, item->label) >= 0) {
+            wrong = "labels do not rise";
+        }
+        before = item->label;
+    }
+    return wrong;
+}
+
+/* --- Leaves of name indexes --------------------------------------------------------------------- */
+
+static size_t encode_name_leaf(const struct sirix_child_page *page, uint8_t *to)
+{
+    const struct sirix_child_item *items = page->items;
+    uint64_t base = items[0].key;
+    size_t len = SIRIX_CHILD_PAGE_HEADER_BYTES;
+
+    for (uint32_t i = 1; i < page->count; i++) {
+        base = items[i].key < base ? items[i].key : base;
+    }
+    sirix_store_u32le(to + len, (uint32_t)items[0].label.major);
+    len += 4;
+    len += sirix_varint_encode(base, to + len);
+    for (uint32_t i = 0; i < page->count; i++) {
+        len += sirix_varint_encode(items[i].key - base, to + len);
+    }
+    for (uint32_t i = 1; i < page->count; i++) {
+        len += sirix_varint_encode((uint64_t)(items[i].label.major - items[i - 1].label.major),
+                                   to + len);
+    }
+    return len;
+}
+
+static const char *decode_name_leaf(struct input *in, struct sirix_child_page *page)
+{
+    struct sirix_child_item *items = page->items;
+    uint64_t hash = 0;
+    uint64_t base = 0;
+    bool base_used = false;
+
+    if (in->len < 4) {
+        return "the first hash is cut off";
+    }
+    hash = sirix_load_u32le(in->at);
+    in->at += 4;
+    in->len -= 4;
+    if (!take_varint(in, &base)) {
+        return "the lowest key is cut off";
+    }
+    for (uint32_t i = 0; i < page->count; i++) {
+        uint64_t distance = 0;
+
+        if (!take_varint(in, &distance)) {
+            return "a key is cut off";
+        }
+        if (base > INT64_MAX || distance > INT64_MAX - base || base + distance == 0) {
+            return "a key is out of range";
+        }
+        items[i].key = base + distance;
+        base_used = base_used || distance == 0;
+    }
+    for (uint32_t i = 0; i < page->count; i++) {
+        uint64_t distance = 0;
+
+        if (i != 0 && (!take_varint(in, &distance) || distance > UINT32_MAX - hash)) {
+            return "a hash is cut off or out of range";
+        }
+        hash += distance;
+        items[i].label = (struct sirix_label){.major = (int64_t)hash, .minor = items[i].key};
+        items[i].order = SIRIX_ORDER_EXPLICIT;
+        if (i != 0 && distance == 0 && items[i - 1].key >= items[i].key) {
+            return "pairs do not rise";
+        }
+    }
+    return base_used ? NULL : "the lowest key is no key of the page";
+}
+
+/* --- Inner pages -------------------------------------------------------------------------------- */
+
+static size_t encode_inner(const struct sirix_child_page *page, enum sirix_child_kind kind,
+                           uint8_t *to)
+{
+    struct sirix_label before = {0};
+    size_t len = SIRIX_CHILD_PAGE_HEADER_BYTES;
+
+    for (uint32_t i = 0; i < page->count; i++) {
+        assert(page->entries[i].address != 0);
+        sirix_store_u64le(to + len, page->entries[i].address);
+        len += ADDRESS_BYTES;
+    }
+    for (uint32_t i = 0; i < page->count; i++) {
+        len += sirix_varint_encode(page->entries[i].count, to + len);
+    }
+    for (uint32_t i = 0; i < page->count; i++) {
+        len += put_label(to + len, before, page->entries[i].first, kind);
+        before = page->entries[i].first;
+    }
+    return len;
+}
+
+static const char *decode_inner(struct input *in, enum sirix_child_kind kind,
+                                struct sirix_child_page *page)
+{
+    struct sirix_label before = {0};
+    uint64_t total = 0;
+
+    if (in->len < (size_t)page->count * ADDRESS_BYTES) {
+        return "addresses are cut off";
+    }
+    for (uint32_t i = 0; i < page->count; i++) {
+        page->entries[i].address = sirix_load_u64le(in->at + (size_t)i * ADDRESS_BYTES);
+        if (page->entries[i].address == 0) {
+            return "an address is 0";
+        }
+    }
+    in->at += (size_t)page->count * ADDRESS_BYTES;
+    in->len -= (size_t)page->count * ADDRESS_BYTES;
+    for (uint32_t i = 0; i < page->count; i++) {
+        uint64_t count = 0;
+
+        if (!take_varint(in, &count) || count == 0 || count > INT64_MAX - total) {
+            return "a count is cut off or out of range";
+        }
+        page->entries[i].count = count;
+        total += count;
+    }
+    for (uint32_t i = 0; i < page->count; i++) {
+        struct sirix_label *label = &page->entries[i].first;
+
+        if (!take_label(in, before, kind, label)) {
+            return "a label is cut off";
+        }
+        if (i != 0 && sirix_label_compare(before, *label) >= 0) {
+            return "labels do not rise";
+        }
+        if (kind == SIRIX_CHILD_KIND_NAMES && (uint64_t)label->major > UINT32_MAX) {
+            return "a hash is out of range";
+        }
+        before = *label;
+    }
+    return NULL;
+}
+
+/* --- Whole pages -------------------------------------------------------------------------------- */
+
+/* Checks the header; gives type, level, count and the bytes behind the header. */
+static const char *open_page(struct sirix_bytes bytes, uint8_t *out_type, uint32_t *out_level,
+                             uint32_t *out_count, struct input *out_in)
+{
+    const uint8_t *data = bytes.data;
+    size_t len = 0;
+
+    if (bytes.len < SIRIX_CHILD_PAGE_HEADER_BYTES) {
+        return "the header is cut off";
+    }
+    len = sirix_load_u16le(data + 2);
+    if (len < SIRIX_CHILD_PAGE_HEADER_BYTES || len > SIRIX_CHILD_PAGE_BYTES_MAX ||
+        len > bytes.len) {
+        return "its length is impossible";
+    }
+    *out_type = data[0];
+    switch (data[0]) {
+    case SIRIX_PAGE_CHILD_LEAF:
+    case SIRIX_PAGE_NAME_LEAF:
+        *out_level = 0;
+        *out_count = data[1];
+        break;
+    case SIRIX_PAGE_CHILD_INNER:
+    case SIRIX_PAGE_NAME_INNER:
+        *out_level = data[1] >> LEVEL_SHIFT;
+        *out_count = (data[1] & COUNT_MASK) + 1U;
+        if (*out_level == 0) {
+            return "an inner page of level 0";
+        }
+        break;
+    default:
+        return "another type of page";
+    }
+    if (*out_count == 0 || *out_count > SIRIX_CHILD_LEAF_MAX) {
+        return "its count is impossible";
+    }
+    *out_in = (struct input){
+        .at = data + SIRIX_CHILD_PAGE_HEADER_BYTES,
+        .len = len - SIRIX_CHILD_PAGE_HEADER_BYTES,
+    };
+    return NULL;
+}
+
+uint64_t sirix_child_page_total(const struct sirix_child_page *page)
+{
+    uint64_t total = page->count;
+
+    if (page->level != 0) {
+        total = 0;
+        for (uint32_t i = 0; i < page->count; i++) {
+            total += page->entries[i].count;
+        }
+    }
+    return total;
+}
+
+struct sirix_label sirix_child_page_first(const struct sirix_child_page *page)
+{
+    assert(page->count != 0);
+    return page->level == 0 ? page->items[0].label : page->entries[0].first;
+}
+
+size_t sirix_child_page_encode(const struct sirix_child_page *page, enum sirix_child_kind kind,
+                               uint8_t *to)
+{
+    bool names = kind == SIRIX_CHILD_KIND_NAMES;
+    size_t len = 0;
+
+    assert(page->count != 0 && page->level < SIRIX_CHILD_HEIGHT_MAX);
+    assert(page->count <= (page->level == 0 ? SIRIX_CHILD_LEAF_MAX : SIRIX_CHILD_INNER_MAX));
+    if (page->level != 0) {
+        len = encode_inner(page, kind, to);
+        to[0] = names ? SIRIX_PAGE_NAME_INNER : SIRIX_PAGE_CHILD_INNER;
+        to[1] = (uint8_t)(page->level << LEVEL_SHIFT | (page->count - 1));
+    } else {
+        len = names ? encode_name_leaf(page, to) : encode_child_leaf(page, to);
+        to[0] = names ? SIRIX_PAGE_NAME_LEAF : SIRIX_PAGE_CHILD_LEAF;
+        to[1] = (uint8_t)page->count;
+    }
+    sirix_store_u16le(to + 2, (uint16_t)len);
+    return len;
+}
+
+enum sirix_status sirix_child_page_decode(struct sirix_bytes bytes, uint64_t address,
+                                          enum sirix_child_kind kind,
+                                          struct sirix_child_page *out_page,
+                                          struct sirix_error *err)
+{
+    bool names = kind == SIRIX_CHILD_KIND_NAMES;
+    struct sirix_child_page page;
+    struct input in = {0};
+    uint8_t type = 0;
+    const char *wrong = open_page(bytes, &type, &page.level, &page.count, &in);
+
+    if (wrong == NULL && (type == SIRIX_PAGE_NAME_LEAF || type == SIRIX_PAGE_NAME_INNER) != names) {
+        wrong = "a page of the other kind of tree";
+    }
+    if (wrong == NULL && page.level != 0) {
+        wrong = decode_inner(&in, kind, &page);
+    } else if (wrong == NULL) {
+        wrong = names ? decode_name_leaf(&in, &page) : decode_child_leaf(&in, &page);
+    }
+    if (wrong == NULL && in.len != 0) {
+        wrong = "bytes are left over";
+    }
+    if (wrong != NULL) {
+        return sirix_page_damaged(address, wrong, err);
+    }
+    out_page->level = page.level;
+    out_page->count = page.count;
+    memcpy(out_page->items, page.items, page.count * sizeof(page.items[0]));
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_child_page_links(struct sirix_bytes bytes, uint64_t address,
+                                         size_t *out_len, uint64_t *out_addresses,
+                                         size_t *out_count, struct sirix_error *err)
+{
+    struct input in = {0};
+    uint32_t level = 0;
+    uint32_t count = 0;
+    uint8_t type = 0;
+    const char *wrong = open_page(bytes, &type, &level, &count, &in);
+
+    if (wrong == NULL && level != 0 && in.len < (size_t)count * ADDRESS_BYTES) {
+        wrong = "addresses are cut off";
+    }
+    if (wrong != NULL) {
+        return sirix_page_damaged(address, wrong, err);
+    }
+    *out_len = in.len + SIRIX_CHILD_PAGE_HEADER_BYTES;
+    *out_count = level == 0 ? 0 : count;
+    for (size_t i = 0; i < *out_count; i++) {
+        out_addresses[i] = sirix_load_u64le(in.at + i * ADDRESS_BYTES);
+    }
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_child_page_load(struct sirix_reader *reader, enum sirix_child_kind kind,
+                                        uint64_t address, uint32_t level,
+                                        struct sirix_child_page *out_page, struct sirix_error *err)
+{
+    struct sirix_bytes bytes = {0};
+    enum sirix_status status =
+        sirix_segment_get(reader, address, SIRIX_CHILD_PAGE_HEADER_BYTES, &bytes, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_child_page_decode(bytes, address, kind, out_page, err);
+    }
+    if (status == SIRIX_OK && level != SIRIX_CHILD_LEVEL_ANY && out_page->level != level) {
+        status = sirix_page_damaged(address, "its level does not fit the page above", err);
+    }
+    return status;
+}
+
+/* The key of child *index of a leaf, decoding no further. */
+static const char *step_leaf(struct input in, uint64_t index, uint64_t *out_key)
+{
+    uint64_t key = 0;
+    int64_t step = 0;
+    uint8_t flags = 0;
+
+    if (in.len == 0) {
+        return "flags are cut off";
+    }
+    flags = in.at[0];
+    in.at += 1;
+    in.len -= 1;
+    if (!take_varint(&in, &key)) {
+        return "the first key is cut off";
+    }
+    if ((flags & FLAG_STEP) != 0) {
+        if (!take_zigzag(&in, &step)) {
+            return "the distance of its keys is missing";
+        }
+        key += (uint64_t)step * index;
+    } else {
+        for (uint64_t i = 0; i < index; i++) {
+            if (!take_zigzag(&in, &step)) {
+                return "a key is cut off";
+            }
+            key += (uint64_t)step;
+        }
+    }
+    if (key == 0 || key > INT64_MAX) {
+        return "a key is out of range";
+    }
+    *out_key = key;
+    return NULL;
+}
+
+/* The entry that holds item *index, which becomes the index below it; address 0: past the last. */
+static const char *step_inner(struct input in, uint32_t count, uint64_t *index,
+                              uint64_t *out_address)
+{
+    const uint8_t *addresses = in.at;
+    uint64_t left = *index;
+
+    if (in.len < (size_t)count * ADDRESS_BYTES) {
+        return "addresses are cut off";
+    }
+    in.at += (size_t)count * ADDRESS_BYTES;
+    in.len -= (size_t)count * ADDRESS_BYTES;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t below = 0;
+
+        if (!take_varint(&in, &below)) {
+            return "a count is cut off";
+        }
+        if (left < below) {
+            *index = left;
+            *out_address = sirix_load_u64le(addresses + (size_t)i * ADDRESS_BYTES);
+            return NULL;
+        }
+        left -= below;
+    }
+    *out_address = 0;
+    return NULL;
+}
+
+enum sirix_status sirix_child_page_step(struct sirix_bytes bytes, uint64_t address, uint64_t *index,
+                                        uint32_t *out_level, uint64_t *out_below, uint64_t *out_key,
+                                        struct sirix_error *err)
+{
+    struct input in = {0};
+    uint64_t below = 0;
+    uint32_t level = 0;
+    uint32_t count = 0;
+    uint8_t type = 0;
+    const char *wrong = open_page(bytes, &type, &level, &count, &in);
+
+    if (wrong == NULL && type != SIRIX_PAGE_CHILD_LEAF && type != SIRIX_PAGE_CHILD_INNER) {
+        wrong = "a page of the other kind of tree";
+    }
+    if (wrong == NULL && level != 0) {
+        wrong = step_inner(in, count, index, &below);
+    }
+    if (wrong == NULL && (level == 0 ? *index >= count : below == 0)) {
+        return SIRIX_NOT_FOUND;
+    }
+    if (wrong == NULL && level == 0) {
+        wrong = step_leaf(in, *index, out_key);
+    }
+    if (wrong != NULL) {
+        return sirix_page_damaged(address, wrong, err);
+    }
+    *out_level = level;
+    *out_below = below;
+    return SIRIX_OK;
+}
+
+int sirix_child_page_seek(const struct sirix_child_page *page, struct sirix_label label)
+{
+    int low = -1;
+    int high = (int)page->count;
+
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        struct sirix_label at =
+            page->level == 0 ? page->items[middle].label : page->entries[middle].first;
+
+        if (sirix_label_compare(at, label) <= 0) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
