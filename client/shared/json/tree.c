@@ -439,7 +439,7 @@ static bool compare(const struct comparison *how, const struct sirix_json_node *
     }
 }
 
-bool sirix_json_equal(struct sirix_json_tree *a_tree, struct sirix_json_node *a,
+bool sirix_json_equal(struct sirix_json_tree *a_tree, const struct sirix_json_node *a,
                       struct sirix_json_tree *b_tree, struct sirix_json_node *b)
 {
     const struct comparison how = {.by_value = true, .b_tree = b_tree};
@@ -448,7 +448,7 @@ bool sirix_json_equal(struct sirix_json_tree *a_tree, struct sirix_json_node *a,
     return compare(&how, a, b);
 }
 
-bool sirix_json_same_text(struct sirix_json_tree *a_tree, struct sirix_json_node *a,
+bool sirix_json_same_text(struct sirix_json_tree *a_tree, const struct sirix_json_node *a,
                           struct sirix_json_tree *b_tree, struct sirix_json_node *b, bool ordered)
 {
     const struct comparison how = {.ordered = ordered, .b_tree = b_tree};

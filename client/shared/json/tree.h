@@ -193,11 +193,11 @@ bool sirix_json_get_i64(const struct sirix_json_node *node, int64_t *out);
 bool sirix_json_get_bool(const struct sirix_json_node *node, bool *out);
 
 /* Equal by value: numbers exactly by value, members in any order. */
-bool sirix_json_equal(struct sirix_json_tree *a_tree, struct sirix_json_node *a,
+bool sirix_json_equal(struct sirix_json_tree *a_tree, const struct sirix_json_node *a,
                       struct sirix_json_tree *b_tree, struct sirix_json_node *b);
 
 /* Equal as stored text: numbers as written; member order counts only if ordered. */
-bool sirix_json_same_text(struct sirix_json_tree *a_tree, struct sirix_json_node *a,
+bool sirix_json_same_text(struct sirix_json_tree *a_tree, const struct sirix_json_node *a,
                           struct sirix_json_tree *b_tree, struct sirix_json_node *b, bool ordered);
 
 /* Writes a value through a writer that is ready for one, and the same as compact text to a buffer. */
