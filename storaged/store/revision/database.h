@@ -21,7 +21,7 @@
 struct sirix_database;
 struct sirix_resource;
 
-#define SIRIX_BRANCH_MAIN UINT64_C(0)
+#define SIRIX_BRANCH_ID_MAIN UINT64_C(0)
 
 struct sirix_database_options {
     struct sirix_backend *backend; /* Taken over, also when opening fails. */
@@ -46,6 +46,8 @@ void sirix_database_close(struct sirix_database *database);
 
 struct sirix_backend *sirix_database_backend(struct sirix_database *database);
 struct sirix_committer *sirix_database_committer(struct sirix_database *database);
+/* Where spill files may go; NULL: nowhere. */
+const char *sirix_database_dir(const struct sirix_database *database);
 
 /* --- Resources --------------------------------------------------------------------------------- */
 
@@ -124,7 +126,12 @@ struct sirix_rider {
     uint8_t request_hash[SIRIX_HASH_BYTES];
     struct sirix_bytes answer; /* The service's own bytes, <= SIRIX_RIDER_ANSWER_BYTES_MAX. */
 };
-enum { SIRIX_RIDER_ANSWER_BYTES_MAX = 4096, SIRIX_RIDER_KEY_BYTES_MAX = 128 };
+enum {
+    SIRIX_RIDER_ANSWER_BYTES_MAX = 4096,
+    SIRIX_RIDER_KEY_BYTES_MAX = 128,
+    SIRIX_RIDER_PRINCIPAL_BYTES_MAX = 200,
+    SIRIX_RIDERS_PER_PRINCIPAL_MAX = 100000,
+};
 
 /* What a publication gave. */
 struct sirix_published {
@@ -133,7 +140,8 @@ struct sirix_published {
     int64_t time_us;
     uint64_t record_address;
     bool replayed; /* An earlier write with this idempotency key: `answer` is that write's. */
-    struct sirix_bytes answer; /* Replayed only; valid in `done` or, from _run, until it is freed. */
+    struct sirix_bytes answer; /* Replayed only. Valid until the publishing, publication.replay or, from
+                                  sirix_rider_find(), the reader's slices go. */
 };
 
 /*
@@ -145,6 +153,16 @@ enum sirix_status sirix_rider_find(struct sirix_database *database, struct sirix
                                    const struct sirix_rider *rider,
                                    struct sirix_published *out_published,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Keeps the answer of a write that made no revision (a no-op) under its idempotency key; *out_published
+ * is `published`, or the first write's result when the key is known (replayed, without its answer).
+ */
+enum sirix_status sirix_rider_record(struct sirix_resource *resource,
+                                     const struct sirix_rider *rider,
+                                     const struct sirix_published *published,
+                                     struct sirix_published *out_published,
+                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
  * Publishes one revision on a branch: fills in revision, time, parent, jump and chain, seals and puts
@@ -166,6 +184,7 @@ struct sirix_publication {
     struct sirix_rider rider;
     const struct sirix_ref_put *extra_refs; /* E.g. path summary rows; expectations are ignored. */
     size_t extra_ref_count;
+    uint8_t *replay; /* sirix_publish() alone: set by a replay, holds the answer; free() it. */
 };
 enum sirix_status sirix_publish(struct sirix_publication *publication,
                                 struct sirix_published *out_published,

@@ -32,6 +32,8 @@ struct sirix_record {
     uint64_t node_count; /* Values in the document: members and elements count once. */
     uint64_t text_bytes; /* Length of the minified serialisation. */
     uint64_t adopted_from; /* Revert: the source revision. 0: none. */
+    uint32_t adoptions;    /* Records with adopted_from from revision 1 to this one, both included. */
+    uint32_t segment_count; /* Of the commit; body can be recomputed when it is 1. 0: many, flushed. */
     struct sirix_bytes author;
     struct sirix_bytes message;
     uint8_t body[SIRIX_HASH_BYTES];

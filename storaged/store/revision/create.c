@@ -1,0 +1,244 @@
+/* Creating a resource with its first, empty revision; dropping one. */
+#include "store/revision/internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct create_work {
+    struct sirix_work work;
+    struct sirix_database *database;
+    struct sirix_bytes name;
+    struct sirix_record record;
+    struct sirix_segment_built segment;
+    struct sirix_resource shell; /* Stands for the resource in rows and sentences. */
+};
+
+enum { FIRST_FREE_KEY = 2 }; /* After the document and its value. */
+
+/* The resource's id from the database's row, which remembers that it was given. */
+static enum sirix_status take_id(struct sirix_group *group, uint32_t *out_id,
+                                 struct sirix_error *err)
+{
+    const struct sirix_rows_key key = sirix_rows_key_meta();
+    struct sirix_meta_row meta;
+    struct sirix_rows_value changed;
+    struct sirix_bytes value = {0};
+    enum sirix_status status = sirix_group_ref_get(group, sirix_rows_key_view(&key), &value, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_rows_meta_decode(value, &meta, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (meta.next_resource == UINT32_MAX) {
+        return sirix_fail(err, SIRIX_EXHAUSTED, "the database has given all its resource ids");
+    }
+    *out_id = meta.next_resource++;
+    changed = sirix_rows_meta_encode(&meta);
+    return sirix_row_put(group, &key, &changed, err);
+}
+
+static enum sirix_status check_free(struct sirix_group *group, struct sirix_bytes name,
+                                    struct sirix_error *err)
+{
+    const struct sirix_rows_key key = sirix_rows_key_resource_name(name);
+    struct sirix_resource_name_row row;
+    struct sirix_bytes value = {0};
+    enum sirix_status status = sirix_group_ref_get(group, sirix_rows_key_view(&key), &value, err);
+
+    if (status == SIRIX_NOT_FOUND) {
+        return SIRIX_OK;
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_rows_resource_name_decode(value, &row, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    return sirix_fail_reason(
+        err, SIRIX_ALREADY_EXISTS,
+        sirix_bytes_equal(row.name, name) ? SIRIX_REASON_NONE : SIRIX_REASON_NAME_CASE,
+        "there is a resource %.*s already", (int)row.name.len, (const char *)row.name.data);
+}
+
+static enum sirix_status put_rows(struct create_work *create, struct sirix_group *group,
+                                  int64_t now_us, struct sirix_error *err)
+{
+    const struct sirix_resource *resource = &create->shell;
+    const uint64_t address = sirix_address_make(create->segment.number, SIRIX_SEGMENT_HEADER_BYTES);
+    const struct sirix_index_entry entry = {
+        .address = address, .time_us = now_us, .branch = SIRIX_BRANCH_ID_MAIN};
+    const struct sirix_head_row head = {.revision = 1, .address = address};
+    const struct sirix_counters_row counters = {
+        .last_revision = 1,
+        .last_time_us = now_us,
+        .next_key = SIRIX_LEAF_KEYS,
+        .run_key = FIRST_FREE_KEY,
+        .next_branch = 1,
+        .oldest_revision = 1,
+        .revision_count = 1,
+        .branch_count = 1,
+    };
+    const struct sirix_resource_name_row name_row = {.resource = resource->id,
+                                                     .name = create->name};
+    struct sirix_descriptor_row descriptor = {.created_us = now_us, .name = create->name};
+    const struct sirix_rows_key name_key = sirix_rows_key_resource_name(create->name);
+    const struct sirix_rows_value name_value = sirix_rows_resource_name_encode(&name_row);
+    const struct sirix_rows_key descriptor_key = sirix_rows_key_descriptor(resource->id);
+    struct sirix_rows_value descriptor_value;
+    enum sirix_status status = sirix_row_put(group, &name_key, &name_value, err);
+
+    memcpy(descriptor.name_seed, resource->seed.bytes, sizeof(descriptor.name_seed));
+    descriptor_value = sirix_rows_descriptor_encode(&descriptor);
+    if (status == SIRIX_OK) {
+        status = sirix_row_put(group, &descriptor_key, &descriptor_value, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_index_append(group, resource, 1, &entry, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_head_put(group, resource, SIRIX_BRANCH_ID_MAIN, &head, err);
+    }
+    return status == SIRIX_OK ? sirix_counters_put(group, resource, &counters, err) : status;
+}
+
+static enum sirix_status create_prepare(struct sirix_work *work, struct sirix_group *group,
+                                        struct sirix_error *err)
+{
+    struct create_work *create = (struct create_work *)work;
+    struct sirix_segment_built *segment = &create->segment;
+    struct sirix_record *record = &create->record;
+    int64_t now_us = sirix_database_now_us(create->database);
+    enum sirix_status status = check_free(group, create->name, err);
+
+    if (status == SIRIX_OK) {
+        status = take_id(group, &create->shell.id, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    record->revision = 1;
+    record->time_us = now_us;
+    record->branch_id = SIRIX_BRANCH_ID_MAIN;
+    record->next_key = SIRIX_LEAF_KEYS;
+    status = sirix_record_link(sirix_group_reader(group), &create->shell, record, NULL, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    sirix_record_encode(record, segment->bytes + SIRIX_SEGMENT_HEADER_BYTES);
+    sirix_segment_seal(segment->bytes, segment->len, segment->kind, create->shell.id);
+    status = sirix_group_segment_put(
+        group, segment->number, (struct sirix_bytes){.data = segment->bytes, .len = segment->len},
+        err);
+    return status == SIRIX_OK ? put_rows(create, group, now_us, err) : status;
+}
+
+enum sirix_status sirix_resource_create(struct sirix_database *database, struct sirix_bytes name,
+                                        struct sirix_bytes author, struct sirix_bytes message,
+                                        struct sirix_resource **out_resource,
+                                        struct sirix_error *err)
+{
+    struct create_work *create = NULL;
+    enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, name, "resource", err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_texts_check(author, message, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_database_writable(database, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    create = calloc(1, sizeof(*create));
+    if (create == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "cannot allocate a resource");
+    }
+    create->database = database;
+    create->name = name;
+    create->record.author = author;
+    create->record.message = message;
+    memcpy(create->shell.name, name.data, name.len);
+    status = sirix_random_bytes(create->shell.seed.bytes, sizeof(create->shell.seed.bytes), err);
+    if (status == SIRIX_OK) {
+        status =
+            sirix_record_segment_new(database->backend, &create->record, &create->segment, err);
+    }
+    if (status == SIRIX_OK) {
+        create->work = (struct sirix_work){
+            .size_hint = create->segment.len, .prepare = create_prepare, .done = sirix_work_done};
+        status = sirix_committer_run(database->committer, &create->work, err);
+    }
+    free(create->segment.bytes);
+    free(create);
+    return status == SIRIX_OK ? sirix_resource_open(database, name, out_resource, err) : status;
+}
+
+struct drop_work {
+    struct sirix_work work;
+    struct sirix_database *database;
+    struct sirix_bytes name;
+    uint64_t intent;
+};
+
+static enum sirix_status drop_prepare(struct sirix_work *work, struct sirix_group *group,
+                                      struct sirix_error *err)
+{
+    struct drop_work *drop = (struct drop_work *)work;
+    const struct sirix_rows_key key = sirix_rows_key_resource_name(drop->name);
+    struct sirix_rows_key descriptor;
+    struct sirix_rows_key counters;
+    struct sirix_resource_name_row row;
+    struct sirix_bytes value = {0};
+    enum sirix_status status = sirix_group_ref_get(group, sirix_rows_key_view(&key), &value, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_rows_resource_name_decode(value, &row, err);
+    }
+    if (status == SIRIX_NOT_FOUND ||
+        (status == SIRIX_OK && !sirix_bytes_equal(row.name, drop->name))) {
+        return sirix_resource_unknown(drop->name, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    descriptor = sirix_rows_key_descriptor(row.resource);
+    counters = sirix_rows_key_counters(row.resource);
+    status = sirix_intent_add(group, SIRIX_INTENT_DROP, row.resource,
+                              sirix_database_now_us(drop->database), &drop->intent, err);
+    if (status == SIRIX_OK) {
+        status = sirix_row_delete(group, &key, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_row_delete(group, &descriptor, err);
+    }
+    return status == SIRIX_OK ? sirix_row_delete(group, &counters, err) : status;
+}
+
+enum sirix_status sirix_resource_drop(struct sirix_database *database, struct sirix_bytes name,
+                                      struct sirix_error *err)
+{
+    struct drop_work drop = {
+        .work = {.frees_space = true, .prepare = drop_prepare, .done = sirix_work_done},
+        .database = database,
+        .name = name,
+    };
+    enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, name, "resource", err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_database_writable(database, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_committer_run(database->committer, &drop.work, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    /* The resource is gone. What is left of its rows is named by the intent: if it cannot be deleted
+     * now, the next opening does it. */
+    enum sirix_status left = sirix_intent_undo(database, drop.intent, NULL, NULL);
+
+    (void)left;
+    return SIRIX_OK;
+}
