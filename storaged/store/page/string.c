@@ -123,13 +123,13 @@ static void count_escapes(struct sirix_string_writer *writer, const uint8_t *at,
     while (at != end) {
         if (writer->after_backslash) {
             writer->escape_left = *at == 'u' ? UNICODE_ESCAPE_BYTES - 1 : SHORT_ESCAPE_BYTES - 1;
-            writer->saved_len += writer->escape_left;
             writer->after_backslash = false;
         }
         if (writer->escape_left != 0) {
             size_t left = (size_t)(end - at);
             size_t take = writer->escape_left < left ? writer->escape_left : left;
             writer->escape_left -= (uint32_t)take;
+            writer->saved_len += take;
             at += take;
             continue;
         }
@@ -154,7 +154,7 @@ enum sirix_status sirix_string_writer_append(struct sirix_string_writer *writer,
     const uint8_t *at = part.data;
     size_t left = part.len;
 
-    /* Never more stored bytes than an escape each; the decoded length is judged at the end. */
+    /* An escape whose end is still to come counts as the one byte that it will be. */
     if (left > STORED_BYTES_MAX - writer->stored_len) {
         return too_long(err);
     }
@@ -162,8 +162,7 @@ enum sirix_status sirix_string_writer_append(struct sirix_string_writer *writer,
         count_escapes(writer, at, left);
     }
     writer->stored_len += left;
-    if (writer->stored_len - writer->saved_len >
-        (uint64_t)SIRIX_STRING_BYTES_MAX + UNICODE_ESCAPE_BYTES) {
+    if (writer->stored_len - writer->saved_len > SIRIX_STRING_BYTES_MAX) {
         return too_long(err);
     }
     while (left != 0) {
@@ -192,9 +191,6 @@ enum sirix_status sirix_string_writer_finish(struct sirix_string_writer *writer,
     uint8_t *place = NULL;
 
     assert(writer->stored_len != 0 && !writer->after_backslash && writer->escape_left == 0);
-    if (decoded_len > SIRIX_STRING_BYTES_MAX) {
-        return too_long(err);
-    }
     if (writer->chunk.len != 0) {
         status = write_chunk(writer, err);
     }

@@ -93,7 +93,7 @@ enum sirix_status sirix_shadow_peek(struct sirix_trie_edit *edit, uint64_t index
         *out_may_carry = view->address == 0 || view->carries_in;
         return sirix_leaf_view_at(view, slot, out_record, err);
     }
-    *out_may_carry = leaf->begins == 0 || leaf->carries_in;
+    *out_may_carry = leaf->carries_in;
     *out_record = (leaf->begins & sirix_slot_bit(slot)) == 0
                       ? (struct sirix_bytes){0}
                       : (struct sirix_bytes){leaf->rows[slot].data, leaf->rows[slot].len};
