@@ -100,16 +100,16 @@ static void nothing_in_a_field_can_forge_a_line_or_steer_a_terminal(void **state
 {
     struct fixture *f = *state;
 
-    sirix_log(
-        SIRIX_LOG_WARN, "x",
-        sirix_log_bytes("v", (struct sirix_bytes){
-                                 "a\n{\"msg\":1}\r\x1b[2J\x7f\0\xe2\x80\xa8\xe2\x80\xae"
-                                 "\xe2\x80\x8b\xc2\x85\xef\xbb\xbf\xff\xf3\xa0\x80\xa0\xc3\xa9",
-                                 44}));
+    static const char VALUE[] = "a\n{\"msg\":1}\r\x1b[2J\x7f\0\xe2\x80\xa8\xe2\x80\xae"
+                                "\xe2\x80\x8b\xc2\x85\xef\xbb\xbf\xff\xf3\xa0\x80\xa0\xc3\xa9";
+
+    sirix_log(SIRIX_LOG_WARN, "x",
+              sirix_log_bytes("v", (struct sirix_bytes){VALUE, sizeof(VALUE) - 1}));
 
     assert_non_null(strstr(logged(f),
-                           "\"v\":\"a\\n{\\\"msg\\\":1}\\r\\u001b[2J\\u007f\\u0000\\u2028"
-                           "\\u202e\\u200b\\u0085\\ufeff\xef\xbf\xbd\\udb40\\udc20\xc3\xa9\"}\n"));
+                           "\"v\":\"a\\u000a{\\\"msg\\\":1}\\u000d\\u001b[2J\\u007f\\u0000"
+                           "\\u2028\\u202e\\u200b\\u0085\\ufeff\xef\xbf\xbd\\udb40\\udc20"
+                           "\xc3\xa9\"}\n"));
     for (size_t i = 0; i + 1 < f->len; i++) {
         assert_true((unsigned char)f->text[i] >= 0x20 && f->text[i] != 0x7f);
     }
