@@ -36,6 +36,11 @@ enum sirix_status sirix_lmdb_fail(struct sirix_error *err, int rc, const char *d
 {
     enum sirix_status status = SIRIX_IO;
 
+    if (rc == MDB_PANIC) {
+        /* A meta page could not be written: LMDB ends its service, reading included. */
+        return sirix_fail_reason(err, SIRIX_UNAVAILABLE, SIRIX_REASON_DATABASE_READ_ONLY,
+                                 "%s: the database has to be reopened after a failed write", doing);
+    }
     switch (rc) {
     case MDB_NOTFOUND:
         status = SIRIX_NOT_FOUND;
