@@ -38,8 +38,9 @@ struct sirix_document_node {
     uint64_t child_count;      /* Containers. */
     struct sirix_bytes name;   /* Members: stored form; empty when the name is out of line. */
     struct sirix_text long_name; /* Set when the name is out of line. */
-    struct sirix_node stored;  /* The row that holds the value (for a container: row of the container). */
-    struct sirix_node field;   /* Members with a container value: the field row. Else kind 0. */
+    struct sirix_node
+        stored; /* The row that holds the value (for a container: row of the container). */
+    struct sirix_node field; /* Members with a container value: the field row. Else kind 0. */
 };
 enum sirix_status sirix_document_get(struct sirix_document *document, uint64_t key,
                                      struct sirix_document_node *out_node,
@@ -110,9 +111,8 @@ enum sirix_status sirix_document_path(struct sirix_document *document, uint64_t 
                                       enum sirix_path_form form, struct sirix_buf *out,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 /* The node at a path or pointer ("" is the value, key 1); NOT_FOUND names the first step that fails. */
-enum sirix_status sirix_document_resolve(struct sirix_document *document,
-                                         enum sirix_path_form form, struct sirix_bytes path,
-                                         uint64_t *out_key,
+enum sirix_status sirix_document_resolve(struct sirix_document *document, enum sirix_path_form form,
+                                         struct sirix_bytes path, uint64_t *out_key,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* --- Text ------------------------------------------------------------------------------------------ */
@@ -132,9 +132,9 @@ enum sirix_status sirix_document_scalar(struct sirix_document *document,
  */
 struct sirix_serialiser;
 struct sirix_serialise_options {
-    uint64_t key;     /* 0: the whole document. */
-    uint32_t indent;  /* 0: minified. */
-    uint32_t depth_max; /* Levels below key that are written; 0: all. Cut containers are written
+    uint64_t key;          /* 0: the whole document. */
+    uint32_t indent;       /* 0: minified. */
+    uint32_t depth_max;    /* Levels below key that are written; 0: all. Cut containers are written
                            empty. Output is valid JSON in every case. */
     uint64_t children_max; /* Of each container; 0: all. */
     uint64_t nodes_max;    /* 0: all. */

@@ -20,8 +20,8 @@
 #ifndef SIRIX_STORE_DOCUMENT_EDIT_H
 #define SIRIX_STORE_DOCUMENT_EDIT_H
 
-#include "json/reader.h"
 #include "store/document/document.h"
+#include "json/reader.h"
 
 enum { SIRIX_EDIT_BULK_BYTES = 1024 * 1024 };
 
@@ -36,7 +36,7 @@ void sirix_edit_free(struct sirix_edit *edit);
 enum sirix_place {
     SIRIX_PLACE_FIRST_CHILD,
     SIRIX_PLACE_LAST_CHILD,
-    SIRIX_PLACE_LEFT_SIBLING,  /* target is the sibling. */
+    SIRIX_PLACE_LEFT_SIBLING, /* target is the sibling. */
     SIRIX_PLACE_RIGHT_SIBLING,
     SIRIX_PLACE_INDEX, /* target is the parent; index 0..child count. */
 };
@@ -75,15 +75,16 @@ enum sirix_status sirix_edit_update_begin(struct sirix_edit *edit,
 enum sirix_status sirix_edit_value_feed(struct sirix_edit *edit, struct sirix_bytes text,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 struct sirix_edit_result {
-    uint64_t key;       /* Of the inserted or updated node (the first of several members). */
-    uint64_t key_count; /* Inserted top nodes. */
-    enum sirix_node_kind kind;  /* Of the stored value. */
-    uint64_t node_count;        /* Values written. */
+    uint64_t key;              /* Of the inserted or updated node (the first of several members). */
+    uint64_t key_count;        /* Inserted top nodes. */
+    enum sirix_node_kind kind; /* Of the stored value. */
+    uint64_t node_count;       /* Values written. */
     uint64_t duplicates_dropped; /* SIRIX_DUPLICATES_LAST. */
-    bool changed;      /* False: an update with identical text. */
-    bool equal_value;  /* An update whose value is equal but whose text is not: 1.1 -> 1.10. */
+    bool changed;                /* False: an update with identical text. */
+    bool equal_value; /* An update whose value is equal but whose text is not: 1.1 -> 1.10. */
 };
-enum sirix_status sirix_edit_value_end(struct sirix_edit *edit, struct sirix_edit_result *out_result,
+enum sirix_status sirix_edit_value_end(struct sirix_edit *edit,
+                                       struct sirix_edit_result *out_result,
                                        struct sirix_error *err) SIRIX_MUST_CHECK;
 /* Drops a value begun; the edit is as before it. */
 void sirix_edit_value_abort(struct sirix_edit *edit);
@@ -164,8 +165,15 @@ enum sirix_status sirix_edit_commit(struct sirix_edit *edit, const struct sirix_
  * nothing to publish. The publication's arrays belong to the edit, which must outlive the publishing;
  * its segments are taken over by the publishing.
  */
-enum sirix_status sirix_edit_prepare(struct sirix_edit *edit, const struct sirix_edit_commit *commit,
+enum sirix_status sirix_edit_prepare(struct sirix_edit *edit,
+                                     const struct sirix_edit_commit *commit,
                                      struct sirix_publication *out_publication, bool *out_changed,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * How a publication of sirix_edit_prepare() ended, before the edit is freed: an intent that was not
+ * published is abandoned then. (sirix_edit_commit() does it itself.)
+ */
+void sirix_edit_published(struct sirix_edit *edit, enum sirix_status status);
 
 #endif

@@ -1,0 +1,246 @@
+/*
+ * Pages that an edit writes before its commit. Few of them stay in memory and go out with the commit's
+ * own segment, in one transaction; more than that go to disk under an intent, which dies with the
+ * publication or names what must be deleted.
+ */
+#include <stdlib.h>
+
+#include "store/document/edit_state.h"
+
+enum { SEGMENTS_MIN = 8 };
+
+static enum sirix_status keep_segment(void *context, struct sirix_segment_built *segment,
+                                      struct sirix_error *err)
+{
+    struct sirix_edit *edit = context;
+
+    if (edit->early_count == edit->early_cap) {
+        size_t cap = edit->early_cap == 0 ? SEGMENTS_MIN : edit->early_cap * 2;
+        struct sirix_segment_built *segments =
+            realloc(edit->early_segments, cap * sizeof(*segments));
+        if (segments == NULL) {
+            free(segment->bytes);
+            return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for %zu segments", cap);
+        }
+        edit->early_segments = segments;
+        edit->early_cap = cap;
+    }
+    edit->early_segments[edit->early_count++] = *segment;
+    edit->early_bytes += segment->len;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_edit_early(struct sirix_edit *edit, struct sirix_page_writer **out_writer,
+                                   struct sirix_error *err)
+{
+    const struct sirix_page_writer_options options = {
+        .backend = sirix_reader_backend(edit->reader),
+        .resource_id = sirix_resource_id(edit->base.resource),
+        .flush = keep_segment,
+        .flush_context = edit,
+    };
+    enum sirix_status status = SIRIX_OK;
+
+    if (edit->early == NULL) {
+        status = sirix_page_writer_new(&options, &edit->early, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_writer = edit->early;
+    }
+    return status;
+}
+
+static void forget_segments(struct sirix_edit *edit, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        edit->early_bytes -= edit->early_segments[i].len;
+        free(edit->early_segments[i].bytes);
+    }
+    edit->early_count -= count;
+    if (edit->early_count != 0) {
+        memmove(edit->early_segments, edit->early_segments + count,
+                edit->early_count * sizeof(edit->early_segments[0]));
+    }
+}
+
+/* How many of the first segments fit one background work. */
+static size_t batch_count(const struct sirix_edit *edit)
+{
+    size_t bytes = edit->early_segments[0].len;
+    size_t count = 1;
+
+    while (count < edit->early_count &&
+           bytes + edit->early_segments[count].len <= SIRIX_BACKGROUND_BYTES_MAX) {
+        bytes += edit->early_segments[count++].len;
+    }
+    return count;
+}
+
+/* Puts closed segments on disk until at most keep_bytes are left in memory. */
+static enum sirix_status flush_segments(struct sirix_edit *edit, size_t keep_bytes,
+                                        struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    if (edit->intent == 0 && edit->early_bytes > keep_bytes) {
+        status = sirix_intent_begin(edit->base.resource, &edit->intent, err);
+    }
+    while (status == SIRIX_OK && edit->early_bytes > keep_bytes) {
+        size_t count = batch_count(edit);
+        status =
+            sirix_intent_flush(edit->base.resource, edit->intent, edit->early_segments, count, err);
+        if (status == SIRIX_OK) {
+            forget_segments(edit, count);
+        }
+    }
+    return status;
+}
+
+enum sirix_status sirix_edit_early_relieve(struct sirix_edit *edit, struct sirix_error *err)
+{
+    return edit->early_bytes + SIRIX_SEGMENT_BULK_BYTES > SIRIX_EDIT_EARLY_BYTES_MAX
+               ? flush_segments(edit, 0, err)
+               : SIRIX_OK;
+}
+
+/* --- Texts --------------------------------------------------------------------------------------- */
+
+static void forget_texts(struct sirix_edit *edit)
+{
+    size_t cursor = 0;
+    uint64_t key = 0;
+    uint64_t value = 0;
+
+    while (sirix_map_next(&edit->early_texts, &cursor, &key, &value)) {
+        free((void *)(uintptr_t)value);
+    }
+    sirix_map_clear(&edit->early_texts);
+    edit->early_text_bytes = 0;
+}
+
+enum sirix_status sirix_edit_early_keep(struct sirix_edit *edit, uint64_t address,
+                                        struct sirix_bytes text, struct sirix_error *err)
+{
+    struct sirix_early_text *copy = malloc(sizeof(*copy) + text.len);
+    enum sirix_status status = SIRIX_OK;
+
+    if (copy == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for a text of %zu bytes", text.len);
+    }
+    copy->len = text.len;
+    memcpy(copy->bytes, text.data, text.len);
+    status = sirix_map_put_ptr(&edit->early_texts, address, copy, err);
+    if (status != SIRIX_OK) {
+        free(copy);
+        return status;
+    }
+    edit->early_text_bytes += text.len;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_edit_early_text(struct sirix_edit *edit, struct sirix_bytes text, bool keep,
+                                        struct sirix_text *out_text, struct sirix_error *err)
+{
+    struct sirix_page_writer *pages = NULL;
+    struct sirix_string_writer writer = {0};
+    struct sirix_text stored = {0};
+    uint64_t decoded = 0;
+    enum sirix_status status = sirix_edit_early(edit, &pages, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_string_writer_init(&writer, pages, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = sirix_string_writer_append(&writer, text, err);
+    if (status == SIRIX_OK) {
+        status = sirix_string_writer_finish(&writer, &stored, &decoded, err);
+    }
+    sirix_string_writer_deinit(&writer);
+    if (status == SIRIX_OK && keep) {
+        status = sirix_edit_early_keep(edit, stored.address, text, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_text = stored;
+    }
+    return status;
+}
+
+const struct sirix_early_text *sirix_edit_early_text_find(struct sirix_edit *edit, uint64_t address)
+{
+    return sirix_map_get_ptr(&edit->early_texts, address);
+}
+
+/* --- Ending -------------------------------------------------------------------------------------- */
+
+/* Ends the writer; its hash is chained to those of the writers before it. */
+static enum sirix_status end_writer(struct sirix_edit *edit, struct sirix_error *err)
+{
+    struct sirix_segment_built *none = NULL;
+    uint8_t hashes[2 * SIRIX_SHA256_BYTES];
+    size_t count = 0;
+    enum sirix_status status = SIRIX_OK;
+
+    if (edit->early == NULL) {
+        return SIRIX_OK;
+    }
+    memcpy(hashes, edit->early_body, SIRIX_SHA256_BYTES);
+    status = sirix_page_writer_finish(edit->early, &none, &count, hashes + SIRIX_SHA256_BYTES, err);
+    free(none);
+    sirix_page_writer_free(edit->early);
+    edit->early = NULL;
+    if (status == SIRIX_OK) {
+        status = sirix_sha256(hashes, sizeof(hashes), edit->early_body, err);
+        edit->has_early = true;
+    }
+    return status;
+}
+
+enum sirix_status sirix_edit_early_settle(struct sirix_edit *edit, struct sirix_error *err)
+{
+    enum sirix_status status = end_writer(edit, err);
+
+    if (status == SIRIX_OK) {
+        status = flush_segments(edit, 0, err);
+    }
+    if (status == SIRIX_OK) {
+        sirix_reader_yield(edit->reader);
+        forget_texts(edit);
+    }
+    return status;
+}
+
+enum sirix_status sirix_edit_early_tidy(struct sirix_edit *edit, struct sirix_error *err)
+{
+    return edit->early_text_bytes + edit->early_bytes > SIRIX_EDIT_EARLY_BYTES_MAX
+               ? sirix_edit_early_settle(edit, err)
+               : SIRIX_OK;
+}
+
+enum sirix_status sirix_edit_early_finish(struct sirix_edit *edit, struct sirix_error *err)
+{
+    enum sirix_status status = end_writer(edit, err);
+
+    if (status == SIRIX_OK && edit->intent != 0) {
+        status = flush_segments(edit, 0, err);
+    }
+    return status;
+}
+
+void sirix_edit_early_deinit(struct sirix_edit *edit)
+{
+    sirix_page_writer_free(edit->early);
+    edit->early = NULL;
+    forget_segments(edit, edit->early_count);
+    free(edit->early_segments);
+    edit->early_segments = NULL;
+    edit->early_cap = 0;
+    forget_texts(edit);
+    if (edit->intent != 0 && !edit->intent_given) {
+        /* What cannot be deleted now is deleted when the database is opened again. */
+        enum sirix_status ignored = sirix_intent_abandon(edit->base.resource, edit->intent, NULL);
+        (void)ignored;
+    }
+    edit->intent = 0;
+}
