@@ -82,7 +82,7 @@ struct sirix_resource_info {
     uint64_t revision_count;
     int64_t created_us;
     int64_t last_modified_us;
-    uint64_t branch_count;   /* main included. */
+    uint64_t branch_count; /* main included. */
     uint64_t snapshot_count;
 };
 enum sirix_status sirix_resource_info(struct sirix_resource *resource,
@@ -140,7 +140,8 @@ struct sirix_published {
     int64_t time_us;
     uint64_t record_address;
     bool replayed; /* An earlier write with this idempotency key: `answer` is that write's. */
-    struct sirix_bytes answer; /* Replayed only. Valid until the publishing, publication.replay or, from
+    struct sirix_bytes
+        answer; /* Replayed only. Valid until the publishing, publication.replay or, from
                                   sirix_rider_find(), the reader's slices go. */
 };
 
@@ -226,7 +227,8 @@ enum sirix_status sirix_intent_abandon(struct sirix_resource *resource, uint64_t
 struct sirix_view;
 enum sirix_status sirix_revert(const struct sirix_view *base, const struct sirix_view *source,
                                struct sirix_bytes author, struct sirix_bytes message,
-                               const struct sirix_rider *rider, struct sirix_published *out_published,
+                               const struct sirix_rider *rider,
+                               struct sirix_published *out_published,
                                struct sirix_error *err) SIRIX_MUST_CHECK;
 
 #endif

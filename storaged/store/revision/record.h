@@ -19,8 +19,8 @@ enum {
 };
 
 struct sirix_record {
-    uint64_t revision; /* From 1, dense and rising per resource over all branches. */
-    int64_t time_us;   /* UTC microseconds, strictly rising per resource. */
+    uint64_t revision;        /* From 1, dense and rising per resource over all branches. */
+    int64_t time_us;          /* UTC microseconds, strictly rising per resource. */
     uint64_t parent_revision; /* 0: none. */
     uint64_t parent_address;  /* Of the parent's record; 0: none. */
     uint64_t jump_revision;
@@ -29,11 +29,12 @@ struct sirix_record {
     uint64_t branch_id;
     struct sirix_trie trie;
     uint64_t next_key;
-    uint64_t node_count; /* Values in the document: members and elements count once. */
-    uint64_t text_bytes; /* Length of the minified serialisation. */
+    uint64_t node_count;   /* Values in the document: members and elements count once. */
+    uint64_t text_bytes;   /* Length of the minified serialisation. */
     uint64_t adopted_from; /* Revert: the source revision. 0: none. */
-    uint32_t adoptions;    /* Records with adopted_from from revision 1 to this one, both included. */
-    uint32_t segment_count; /* Of the commit; body can be recomputed when it is 1. 0: many, flushed. */
+    uint32_t adoptions; /* Records with adopted_from from revision 1 to this one, both included. */
+    uint32_t
+        segment_count; /* Of the commit; body can be recomputed when it is 1. 0: many, flushed. */
     struct sirix_bytes author;
     struct sirix_bytes message;
     uint8_t body[SIRIX_HASH_BYTES];

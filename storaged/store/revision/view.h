@@ -74,8 +74,7 @@ enum sirix_status sirix_view_history(const struct sirix_view *view, struct sirix
  * Revisions in which the row of node key changed (first: the one that made it), newest first along
  * the ancestry: compares leaf addresses. deleted: the node is gone from this revision on.
  */
-typedef enum sirix_status (*sirix_node_history_fn)(void *context,
-                                                   const struct sirix_record *record,
+typedef enum sirix_status (*sirix_node_history_fn)(void *context, const struct sirix_record *record,
                                                    uint64_t address, bool deleted, bool *stop,
                                                    struct sirix_error *err);
 enum sirix_status sirix_view_node_history(const struct sirix_view *view,
@@ -171,7 +170,7 @@ enum sirix_status sirix_branch_sweep(struct sirix_database *database, uint32_t m
 struct sirix_verify_progress {
     uint64_t revisions;
     uint64_t segments;
-    uint64_t pages;
+    uint64_t nodes; /* Rows read. */
     uint64_t bytes;
     uint64_t faults;
 };
