@@ -53,8 +53,6 @@ void sirix_rpc_tag_acquire(struct sirix_rpc_tag *tag)
 #endif
 }
 
-enum { RETRY_AFTER_MS = 100 };
-
 /* --- References --------------------------------------------------------------------------------- */
 
 void sirix_rpc_call_ref(struct sirix_rpc_call *call)
@@ -63,7 +61,7 @@ void sirix_rpc_call_ref(struct sirix_rpc_call *call)
 }
 
 /* Counts a call; one that is `served` also takes part in wakes and drains. */
-static void enter(struct sirix_rpc_call *call, bool served)
+void sirix_rpc_call_enter(struct sirix_rpc_call *call, bool served)
 {
     struct sirix_rpc_server *server = call->server;
 
@@ -113,7 +111,7 @@ static void leave(struct sirix_rpc_server *server)
 }
 
 /* Gives back what a call holds of core and memory; the struct itself stays. */
-static void call_deinit(struct sirix_rpc_call *call)
+void sirix_rpc_call_deinit(struct sirix_rpc_call *call)
 {
     if (call->payload != NULL) {
         grpc_byte_buffer_destroy(call->payload);
@@ -131,27 +129,20 @@ static void call_deinit(struct sirix_rpc_call *call)
     free(call->state);
 }
 
-static bool arm_call(struct sirix_rpc_slot *slot, struct sirix_rpc_call *call);
-
-static struct sirix_rpc_slot *slot_of(const struct sirix_rpc_call *call)
-{
-    return &call->slot->door->slots[call->slot - call->slot->door->slots];
-}
-
 static void call_free(struct sirix_rpc_call *call)
 {
     struct sirix_rpc_server *server = call->server;
-    struct sirix_rpc_slot *slot = slot_of(call);
+    struct sirix_rpc_slot *slot = sirix_rpc_call_slot(call);
     bool entered = call->entered;
     bool starved = true;
     bool kept = false;
 
     unlist(call);
-    call_deinit(call);
+    sirix_rpc_call_deinit(call);
     /* A method whose next call could not be allocated lives on in the memory of this one. */
     if (!atomic_load(&server->draining) &&
         atomic_compare_exchange_strong(&slot->starved, &starved, false)) {
-        kept = arm_call(slot, call);
+        kept = sirix_rpc_call_rearm(slot, call);
     }
     if (!kept) {
         free(call);
@@ -200,7 +191,7 @@ static bool start_batch(struct sirix_rpc_call *call, const grpc_op *ops, size_t 
     return false;
 }
 
-static void watch_for_cancel(struct sirix_rpc_call *call)
+void sirix_rpc_call_watch(struct sirix_rpc_call *call)
 {
     grpc_op op = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
 
@@ -212,8 +203,8 @@ static void watch_for_cancel(struct sirix_rpc_call *call)
 }
 
 /* Sends the status, and before it the answer if there is one, which is destroyed. */
-static void finish(struct sirix_rpc_call *call, const struct sirix_error *err,
-                   grpc_byte_buffer *answer)
+void sirix_rpc_call_finish(struct sirix_rpc_call *call, const struct sirix_error *err,
+                           grpc_byte_buffer *answer)
 {
     grpc_op ops[4] = {0};
     size_t count = 0;
@@ -311,14 +302,14 @@ enum sirix_status sirix_rpc_call_reply(struct sirix_rpc_call *call, const Protob
 
     enum sirix_status status = sirix_rpc_message_encode(message, &buffer, err);
     if (status == SIRIX_OK) {
-        finish(call, NULL, buffer);
+        sirix_rpc_call_finish(call, NULL, buffer);
     }
     return status;
 }
 
 void sirix_rpc_call_end(struct sirix_rpc_call *call)
 {
-    finish(call, NULL, NULL);
+    sirix_rpc_call_finish(call, NULL, NULL);
 }
 
 void sirix_rpc_call_fail(struct sirix_rpc_call *call, const struct sirix_error *err)
@@ -328,7 +319,7 @@ void sirix_rpc_call_fail(struct sirix_rpc_call *call, const struct sirix_error *
     if (call->finished) {
         return;
     }
-    finish(call, err, NULL);
+    sirix_rpc_call_finish(call, err, NULL);
     if (options->on_failure != NULL) {
         options->on_failure(options->context, call->method->path, call->slot->door->principal, err);
     }
@@ -337,6 +328,15 @@ void sirix_rpc_call_fail(struct sirix_rpc_call *call, const struct sirix_error *
 struct sirix_arena *sirix_rpc_call_arena(struct sirix_rpc_call *call)
 {
     return &call->arena;
+}
+
+void sirix_rpc_call_keep_message(struct sirix_rpc_call *call)
+{
+    assert(call->arena.used_bytes == 0);
+
+    struct sirix_arena kept = call->message_arena;
+    call->message_arena = call->arena;
+    call->arena = kept;
 }
 
 void *sirix_rpc_call_context(struct sirix_rpc_call *call)
@@ -432,6 +432,9 @@ static void turn(struct sirix_rpc_call *call, unsigned events)
         status = turn_start(call, &err);
     }
     if ((events & SIRIX_RPC_EVENT_CANCEL) != 0 && status == SIRIX_OK && !call->finished) {
+        if (method->cancelled != NULL) {
+            method->cancelled(call, call->state);
+        }
         status = turn_cancelled(call, &err);
     }
     if ((events & SIRIX_RPC_EVENT_WRITTEN) != 0) {
@@ -489,150 +492,4 @@ void sirix_rpc_call_post(struct sirix_rpc_call *call, unsigned events)
         call->job.run = run_turns;
         sirix_rpc_pool_submit(call->server->pool, &call->job);
     }
-}
-
-/* --- Events of the queue ------------------------------------------------------------------------ */
-
-static uint64_t deadline_us(gpr_timespec deadline)
-{
-    if (gpr_time_cmp(deadline, gpr_inf_future(deadline.clock_type)) == 0) {
-        return UINT64_MAX;
-    }
-    gpr_timespec monotonic = gpr_convert_clock_type(deadline, GPR_CLOCK_MONOTONIC);
-    if (monotonic.tv_sec < 0) {
-        return 0;
-    }
-    return (uint64_t)monotonic.tv_sec * 1000000U + (uint64_t)monotonic.tv_nsec / 1000U;
-}
-
-static void on_new(void *self, bool ok)
-{
-    struct sirix_rpc_call *call = self;
-    struct sirix_rpc_server *server = call->server;
-    struct sirix_rpc_slot *slot = slot_of(call);
-    const struct sirix_rpc_method *method = call->method;
-    struct sirix_error err = {0};
-
-    if (!ok) { /* The server is ending. */
-        sirix_rpc_call_unref(call);
-        return;
-    }
-    call->entered = true;
-    bool draining = atomic_load(&server->draining);
-    bool full = !method->inline_turns &&
-                sirix_rpc_pool_waiting(server->pool) >= server->options.calls_waiting_max;
-    enter(call, !draining && !full);
-    if (!draining && !sirix_rpc_call_arm(slot)) {
-        atomic_store(&slot->starved, true);
-    }
-    call->cancel.deadline_us = deadline_us(call->core_deadline);
-    if (!method->inline_turns || method->client_streams || method->server_streams) {
-        watch_for_cancel(call);
-    }
-    if (draining) {
-        (void)sirix_fail_reason(&err, SIRIX_UNAVAILABLE, SIRIX_REASON_SHUTTING_DOWN,
-                                "the server is shutting down");
-        finish(call, &err, NULL);
-    } else if (full) {
-        (void)sirix_fail(&err, SIRIX_EXHAUSTED, "the server has %zu calls waiting, its limit",
-                         server->options.calls_waiting_max);
-        err.retry_after_ms = RETRY_AFTER_MS;
-        finish(call, &err, NULL);
-    } else {
-        sirix_rpc_call_post(call, SIRIX_RPC_EVENT_START);
-    }
-    sirix_rpc_call_unref(call);
-}
-
-static void on_close(void *self, bool ok)
-{
-    struct sirix_rpc_call *call = self;
-
-    (void)ok;
-    if (call->close_cancelled != 0) {
-        atomic_store(&call->cancel.cancelled, true);
-        sirix_rpc_call_post(call, SIRIX_RPC_EVENT_CANCEL);
-    }
-    sirix_rpc_call_unref(call);
-}
-
-static void on_read(void *self, bool ok)
-{
-    struct sirix_rpc_call *call = self;
-
-    atomic_store(&call->read_ok, ok);
-    sirix_rpc_call_post(call, SIRIX_RPC_EVENT_READ);
-    sirix_rpc_call_unref(call);
-}
-
-static void on_written(void *self, bool ok)
-{
-    struct sirix_rpc_call *call = self;
-
-    if (!ok) {
-        atomic_store(&call->cancel.cancelled, true);
-    }
-    sirix_rpc_call_post(call, ok ? SIRIX_RPC_EVENT_WRITTEN : SIRIX_RPC_EVENT_CANCEL);
-    sirix_rpc_call_unref(call);
-}
-
-static void on_finished(void *self, bool ok)
-{
-    struct sirix_rpc_call *call = self;
-
-    (void)ok;
-    sirix_rpc_call_unref(call);
-}
-
-static bool arm_call(struct sirix_rpc_slot *slot, struct sirix_rpc_call *call)
-{
-    struct sirix_rpc_server *server = slot->door->server;
-    grpc_call_error error = GRPC_CALL_OK;
-
-    *call = (struct sirix_rpc_call){
-        .slot = slot,
-        .server = server,
-        .method = slot->method,
-        .new_tag = {.fn = on_new, .self = call},
-        .close_tag = {.fn = on_close, .self = call},
-        .read_tag = {.fn = on_read, .self = call},
-        .write_tag = {.fn = on_written, .self = call},
-        .finish_tag = {.fn = on_finished, .self = call},
-        .refs = 1,
-    };
-    grpc_metadata_array_init(&call->metadata);
-    grpc_call_details_init(&call->details);
-    sirix_arena_init(&call->arena, SIRIX_RPC_DECODED_BYTES_MAX);
-    sirix_arena_init(&call->message_arena, SIRIX_RPC_DECODED_BYTES_MAX);
-    sirix_rpc_tag_release(&call->new_tag);
-    if (slot->registered == NULL) {
-        error =
-            grpc_server_request_call(slot->door->core, &call->core, &call->details, &call->metadata,
-                                     server->queue, server->queue, &call->new_tag);
-        call->core_deadline = gpr_inf_future(GPR_CLOCK_MONOTONIC);
-    } else {
-        error = grpc_server_request_registered_call(
-            slot->door->core, slot->registered, &call->core, &call->core_deadline, &call->metadata,
-            slot->method->client_streams ? NULL : &call->payload, server->queue, server->queue,
-            &call->new_tag);
-    }
-    if (error != GRPC_CALL_OK) {
-        call_deinit(call);
-        return false;
-    }
-    return true;
-}
-
-bool sirix_rpc_call_arm(struct sirix_rpc_slot *slot)
-{
-    struct sirix_rpc_call *call = malloc(sizeof(*call));
-
-    if (call == NULL) {
-        return false;
-    }
-    if (!arm_call(slot, call)) {
-        free(call);
-        return false;
-    }
-    return true;
 }

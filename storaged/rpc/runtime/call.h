@@ -54,6 +54,8 @@ struct sirix_rpc_method {
     sirix_rpc_event_fn written;
     /* After sirix_rpc_call_wake(). */
     sirix_rpc_event_fn woken;
+    /* The caller went away or its deadline passed; the call is ended after it. Nothing can fail. */
+    void (*cancelled)(struct sirix_rpc_call *call, void *state);
     /* The server is about to end; NULL lets the call go on until the grace time is over. */
     sirix_rpc_event_fn draining;
     /*
@@ -84,6 +86,12 @@ void sirix_rpc_call_fail(struct sirix_rpc_call *call, const struct sirix_error *
 
 /* The memory of the whole call; bounded. */
 struct sirix_arena *sirix_rpc_call_arena(struct sirix_rpc_call *call);
+
+/*
+ * In `message`, of the first one, before the call's arena is used: the message given lives as long as
+ * the call.
+ */
+void sirix_rpc_call_keep_message(struct sirix_rpc_call *call);
 
 /* What sirix_rpc_server_add_methods() was given with the method. */
 void *sirix_rpc_call_context(struct sirix_rpc_call *call);

@@ -117,6 +117,28 @@ void sirix_rpc_tag_acquire(struct sirix_rpc_tag *tag);
 /* Gives a call the events; schedules a turn unless one is under way. */
 void sirix_rpc_call_post(struct sirix_rpc_call *call, unsigned events);
 
+/* The slot that a call was armed in. */
+static inline struct sirix_rpc_slot *sirix_rpc_call_slot(const struct sirix_rpc_call *call)
+{
+    return &call->slot->door->slots[call->slot - call->slot->door->slots];
+}
+
+/* Counts a call; one that is `served` also takes part in wakes and drains. */
+void sirix_rpc_call_enter(struct sirix_rpc_call *call, bool served);
+
+/* Asks to be told of a cancel, a passed deadline and a lost connection. */
+void sirix_rpc_call_watch(struct sirix_rpc_call *call);
+
+/* Sends the status (err NULL: OK), and before it the answer if there is one, which is destroyed. */
+void sirix_rpc_call_finish(struct sirix_rpc_call *call, const struct sirix_error *err,
+                           grpc_byte_buffer *answer);
+
+/* Gives back what a call holds of core and memory; the structure itself stays. */
+void sirix_rpc_call_deinit(struct sirix_rpc_call *call);
+
+/* Makes a call out of raw memory and arms it; on false the memory is the caller's again. */
+bool sirix_rpc_call_rearm(struct sirix_rpc_slot *slot, struct sirix_rpc_call *call);
+
 /* Arms a call in a slot. False: no memory, or core refuses because the server is ending. */
 bool sirix_rpc_call_arm(struct sirix_rpc_slot *slot);
 

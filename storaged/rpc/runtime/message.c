@@ -11,14 +11,23 @@ struct unpacking {
     struct sirix_arena *arena;
     struct sirix_error *err;
     enum sirix_status status;
+    size_t left;
 };
 
 static void *unpack_alloc(void *context, size_t size)
 {
     struct unpacking *unpacking = context;
     void *memory = NULL;
+    enum sirix_status status = SIRIX_OK;
 
-    enum sirix_status status = sirix_arena_alloc(unpacking->arena, size, &memory, unpacking->err);
+    if (size > unpacking->left) {
+        status = sirix_fail_reason(unpacking->err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
+                                   "the request takes over %d bytes when it is unpacked",
+                                   SIRIX_RPC_DECODED_BYTES_MAX);
+    } else {
+        unpacking->left -= size;
+        status = sirix_arena_alloc(unpacking->arena, size, &memory, unpacking->err);
+    }
     if (status != SIRIX_OK) {
         unpacking->status = status;
         return NULL;
@@ -39,7 +48,7 @@ enum sirix_status sirix_rpc_message_decode_bytes(struct sirix_bytes bytes,
                                                  ProtobufCMessage **out_message,
                                                  struct sirix_error *err)
 {
-    struct unpacking unpacking = {.arena = arena, .err = err, .status = SIRIX_OK};
+    struct unpacking unpacking = {.arena = arena, .err = err, .left = SIRIX_RPC_DECODED_BYTES_MAX};
     ProtobufCAllocator allocator = {
         .alloc = unpack_alloc, .free = unpack_free, .allocator_data = &unpacking};
 

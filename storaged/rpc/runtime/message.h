@@ -15,14 +15,16 @@
 
 enum {
     SIRIX_RPC_MESSAGE_BYTES_MAX = 4 * 1024 * 1024,
-    /* Of one unpacked request: its bytes once, and its structures. */
+    /* Of one unpacked message: its bytes once, and its structures. */
     SIRIX_RPC_DECODED_BYTES_MAX = 4 * SIRIX_RPC_MESSAGE_BYTES_MAX,
+    /* Of everything in a call's arena: the request and the parts of the answer. */
+    SIRIX_RPC_CALL_BYTES_MAX = 8 * SIRIX_RPC_MESSAGE_BYTES_MAX,
 };
 
 /*
  * Unpacks the bytes of a buffer (which stays the caller's) into arena; *out_message is never NULL
  * and lives as long as the arena's content. SIRIX_INVALID: no message of that type.
- * SIRIX_EXHAUSTED: the arena's limit. NO recursive message type may be given: protobuf-c has no
+ * SIRIX_EXHAUSTED: SIRIX_RPC_DECODED_BYTES_MAX or the arena's limit. NO recursive message type may be given: protobuf-c has no
  * depth limit.
  */
 enum sirix_status sirix_rpc_message_decode(grpc_byte_buffer *buffer,

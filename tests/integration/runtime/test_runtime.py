@@ -241,8 +241,8 @@ class RuntimeTest(unittest.TestCase):
         self.assertEqual(call.exception(WAIT).code(), grpc.StatusCode.CANCELLED)
 
     def test_calls_that_wait_for_something_hold_no_worker(self):
-        calls = [self.client.unary("Park").future(b"", timeout=WAIT) for _ in range(100)]
-        self.client.wait_for(lambda s: s["parked"] == 100)
+        calls = [self.client.unary("Park").future(b"", timeout=WAIT) for _ in range(60)]
+        self.client.wait_for(lambda s: s["parked"] == 60)
         self.assertEqual(self.client.call("Echo", b"x"), b"x")
         self.client.call("Release")
         self.assertEqual({c.result(WAIT) for c in calls}, {b"woken"})

@@ -1,0 +1,448 @@
+/* The catalogue is the folder of databases and, in each, the store's table of resources. */
+#include "service/catalogue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/name.h"
+
+static struct sirix_bytes text_bytes(const char *text)
+{
+    return (struct sirix_bytes){.data = text, .len = strlen(text)};
+}
+
+/* --- Databases ---------------------------------------------------------------------------------- */
+
+static enum sirix_status count_one(void *context, struct sirix_bytes name, bool *stop,
+                                   struct sirix_error *err)
+{
+    (void)name;
+    (void)stop;
+    (void)err;
+    ++*(uint64_t *)context;
+    return SIRIX_OK;
+}
+
+/* Only of a database that is open already: listing opens nothing. */
+static enum sirix_status fill_database(const struct sirix_request *request, const char *name,
+                                       struct sirix_database_item *item, struct sirix_error *err)
+{
+    struct sirix_registry *registry = request->service->registry;
+    struct sirix_handle *handle = NULL;
+
+    enum sirix_status status =
+        sirix_registry_stat(registry, name, &item->open, &item->stored_bytes, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    memcpy(item->name, name, strlen(name) + 1);
+    if (item->open) {
+        status = sirix_registry_acquire(registry, text_bytes(name), &handle, err);
+        if (status == SIRIX_OK) {
+            status = sirix_resource_list(sirix_handle_database(handle),
+                                         (struct sirix_bytes){.data = NULL, .len = 0}, count_one,
+                                         &item->resource_count, err);
+            sirix_registry_release(handle);
+        }
+    }
+    return status;
+}
+
+enum sirix_status sirix_service_list_databases(const struct sirix_request *request,
+                                               const struct sirix_catalogue_page *page,
+                                               struct sirix_arena *arena,
+                                               struct sirix_database_item **out_items,
+                                               size_t *out_count, bool *out_more,
+                                               struct sirix_error *err)
+{
+    struct sirix_registry_name *names = NULL;
+    struct sirix_database_item *items = NULL;
+    void *memory = NULL;
+    uint64_t size = 0;
+    size_t count = 0;
+    size_t filled = 0;
+
+    enum sirix_status status = sirix_limit_check(page->page_size, SIRIX_SERVICE_PAGE_MAX,
+                                                 SIRIX_SERVICE_PAGE_MAX, "page_size", &size, err);
+    if (status == SIRIX_OK && page->cursor.len != 0) {
+        status = sirix_name_check(SIRIX_NAME_DATABASE, page->cursor, "cursor", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_registry_list(request->service->registry, page->cursor, &names, &count, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    bool more = count > size;
+    count = more ? (size_t)size : count;
+    status = sirix_arena_calloc(arena, count, sizeof(struct sirix_database_item), &memory, err);
+    items = memory;
+    for (size_t i = 0; status == SIRIX_OK && i < count; i++) {
+        struct sirix_error gone = {0};
+        status = sirix_cancel_check(request->cancel, err);
+        if (status == SIRIX_OK) {
+            status = fill_database(request, names[i].name, &items[filled], &gone);
+            if (status == SIRIX_OK) {
+                filled++;
+            } else if (status == SIRIX_NOT_FOUND) { /* Dropped since the list was made. */
+                items[filled] = (struct sirix_database_item){0};
+                status = SIRIX_OK;
+            } else if (err != NULL) {
+                *err = gone;
+            }
+        }
+    }
+    free(names);
+    if (status == SIRIX_OK) {
+        *out_items = items;
+        *out_count = filled;
+        *out_more = more;
+    }
+    return status;
+}
+
+struct database_change {
+    const struct sirix_request *request;
+    struct sirix_bytes database;
+};
+
+static enum sirix_status refuse_expected(const struct sirix_write_options *options,
+                                         struct sirix_error *err)
+{
+    if (!options->has_expected) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                                 "a database has no revision to expect");
+    sirix_error_set_field(err, "options.expected_revision");
+    return status;
+}
+
+static enum sirix_status create_database(void *context, void *answer, struct sirix_error *err)
+{
+    const struct database_change *change = context;
+    struct sirix_database_item *item = answer;
+    char name[SIRIX_NAME_BYTES_MAX + 1];
+
+    enum sirix_status status =
+        sirix_registry_create(change->request->service->registry, change->database, err);
+    if (status == SIRIX_OK) {
+        memcpy(name, change->database.data, change->database.len);
+        name[change->database.len] = '\0';
+        status = fill_database(change->request, name, item, err);
+    }
+    return status;
+}
+
+enum sirix_status sirix_service_create_database(const struct sirix_request *request,
+                                                struct sirix_bytes database,
+                                                const struct sirix_write_options *options,
+                                                struct sirix_database_item *out_item,
+                                                struct sirix_error *err)
+{
+    struct database_change change = {.request = request, .database = database};
+    struct sirix_database_item answer = {0};
+    bool replayed = false;
+
+    enum sirix_status status = refuse_expected(options, err);
+    if (status == SIRIX_OK) {
+        status = sirix_write_once(request, options, database, create_database, &change, &answer,
+                                  sizeof(answer), &replayed, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_item = answer;
+    }
+    return status;
+}
+
+static enum sirix_status drop_database(void *context, void *answer, struct sirix_error *err)
+{
+    const struct database_change *change = context;
+
+    *(bool *)answer = true;
+    return sirix_registry_drop(change->request->service->registry, change->database, err);
+}
+
+enum sirix_status sirix_service_drop_database(const struct sirix_request *request,
+                                              struct sirix_bytes database,
+                                              const struct sirix_write_options *options,
+                                              struct sirix_error *err)
+{
+    struct database_change change = {.request = request, .database = database};
+    bool dropped = false;
+    bool replayed = false;
+
+    enum sirix_status status = refuse_expected(options, err);
+    if (status == SIRIX_OK) {
+        status = sirix_write_once(request, options, database, drop_database, &change, &dropped,
+                                  sizeof(dropped), &replayed, err);
+    }
+    return status;
+}
+
+/* --- Resources ---------------------------------------------------------------------------------- */
+
+struct resource_listing {
+    const struct sirix_request *request;
+    struct sirix_resource_item *items;
+    uint64_t size;
+    size_t count;
+    bool more;
+};
+
+static enum sirix_status visit_resource(void *context, struct sirix_bytes name, bool *stop,
+                                        struct sirix_error *err)
+{
+    struct resource_listing *listing = context;
+
+    if (listing->count == listing->size) {
+        listing->more = true;
+        *stop = true;
+        return SIRIX_OK;
+    }
+    struct sirix_resource_item *item = &listing->items[listing->count++];
+    memcpy(item->name, name.data, name.len > SIRIX_NAME_BYTES_MAX ? 0 : name.len);
+    return sirix_cancel_check(listing->request->cancel, err);
+}
+
+/* Head of main. False: it was dropped since the list was made. */
+static enum sirix_status fill_resource(struct sirix_target *target,
+                                       struct sirix_resource_item *item, bool *out_there,
+                                       struct sirix_error *err)
+{
+    struct sirix_resource *resource = NULL;
+    struct sirix_view view = {0};
+    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH};
+    struct sirix_error gone = {0};
+
+    enum sirix_status status = sirix_resource_open(sirix_handle_database(target->handle),
+                                                   text_bytes(item->name), &resource, &gone);
+    if (status == SIRIX_OK) {
+        item->id = sirix_resource_id(resource);
+        status = sirix_view_open(resource, target->reader, &spec, &view, &gone);
+        if (status == SIRIX_OK) {
+            item->revision = view.record.revision;
+            item->time_us = view.record.time_us;
+            sirix_view_close(&view);
+        }
+        sirix_resource_unref(resource);
+    }
+    *out_there = status == SIRIX_OK;
+    if (status == SIRIX_NOT_FOUND) {
+        return SIRIX_OK;
+    }
+    if (status != SIRIX_OK && err != NULL) {
+        *err = gone;
+    }
+    return status;
+}
+
+enum sirix_status
+sirix_service_list_resources(const struct sirix_request *request, struct sirix_bytes database,
+                             const struct sirix_catalogue_page *page, struct sirix_arena *arena,
+                             struct sirix_resource_item **out_items, size_t *out_count,
+                             bool *out_more, struct sirix_error *err)
+{
+    struct resource_listing listing = {.request = request};
+    struct sirix_target target = {0};
+    void *memory = NULL;
+    size_t filled = 0;
+
+    enum sirix_status status =
+        sirix_limit_check(page->page_size, SIRIX_SERVICE_PAGE_MAX, SIRIX_SERVICE_PAGE_MAX,
+                          "page_size", &listing.size, err);
+    if (status == SIRIX_OK && page->cursor.len != 0) {
+        status = sirix_name_check(SIRIX_NAME_RESOURCE, page->cursor, "cursor", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_target_open(request, database, (struct sirix_bytes){.data = NULL, .len = 0},
+                                   &target, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = sirix_arena_calloc(arena, (size_t)listing.size, sizeof(struct sirix_resource_item),
+                                &memory, err);
+    listing.items = memory;
+    if (status == SIRIX_OK) {
+        status = sirix_resource_list(sirix_handle_database(target.handle), page->cursor,
+                                     visit_resource, &listing, err);
+    }
+    for (size_t i = 0; status == SIRIX_OK && i < listing.count; i++) {
+        bool is_there = false;
+        status = fill_resource(&target, &listing.items[i], &is_there, err);
+        if (status == SIRIX_OK && is_there) {
+            listing.items[filled++] = listing.items[i];
+        }
+    }
+    sirix_target_close(&target);
+    if (status == SIRIX_OK) {
+        *out_items = listing.items;
+        *out_count = filled;
+        *out_more = listing.more;
+    }
+    return status;
+}
+
+struct resource_change {
+    const struct sirix_request *request;
+    struct sirix_bytes database;
+    struct sirix_bytes resource;
+    const struct sirix_write_options *options;
+    struct sirix_write *write;
+};
+
+static enum sirix_status create_resource(void *context, void *answer, struct sirix_error *err)
+{
+    const struct resource_change *change = context;
+    struct sirix_write_result *result = answer;
+    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH};
+    struct sirix_target target = {0};
+    struct sirix_author author;
+    struct sirix_view view = {0};
+
+    enum sirix_status status =
+        sirix_target_open(change->request, change->database,
+                          (struct sirix_bytes){.data = NULL, .len = 0}, &target, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    sirix_author_make(change->request->principal, change->options->on_behalf_of, &author);
+    status = sirix_resource_create(sirix_handle_database(target.handle), change->resource,
+                                   (struct sirix_bytes){.data = author.text, .len = author.len},
+                                   change->options->message, &target.resource, err);
+    if (status == SIRIX_ALREADY_EXISTS) {
+        sirix_error_set_field(err, "resource");
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_view_open(target.resource, target.reader, &spec, &view, err);
+    }
+    if (status == SIRIX_OK) {
+        *result = (struct sirix_write_result){
+            .revision = view.record.revision, .time_us = view.record.time_us, .changed = true};
+        sirix_view_close(&view);
+    }
+    sirix_target_close(&target);
+    return status;
+}
+
+enum sirix_status sirix_service_create_resource(const struct sirix_request *request,
+                                                struct sirix_bytes database,
+                                                struct sirix_bytes resource,
+                                                const struct sirix_write_options *options,
+                                                struct sirix_write_result *out_result,
+                                                struct sirix_error *err)
+{
+    struct resource_change change = {
+        .request = request, .database = database, .resource = resource, .options = options};
+    struct sirix_write_result answer = {0};
+    bool replayed = false;
+
+    enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err);
+    if (status == SIRIX_OK && options->has_expected && options->expected_revision != 0) {
+        status = sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
+                                   "a resource that is created has no revision yet");
+        sirix_error_set_field(err, "options.expected_revision");
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_write_once(request, options, database, create_resource, &change, &answer,
+                                  sizeof(answer), &replayed, err);
+    }
+    if (status == SIRIX_OK) {
+        answer.replayed = replayed;
+        *out_result = answer;
+    }
+    return status;
+}
+
+static enum sirix_status drop_resource(void *context, void *answer, struct sirix_error *err)
+{
+    const struct resource_change *change = context;
+    struct sirix_view head = {0};
+
+    enum sirix_status status = sirix_write_head(change->write, &head, err);
+    if (status == SIRIX_OK) {
+        sirix_view_close(&head);
+        *(bool *)answer = true;
+        status = sirix_resource_drop(sirix_handle_database(change->write->target.handle),
+                                     change->resource, err);
+    }
+    return status;
+}
+
+enum sirix_status sirix_drop_resource_run(struct sirix_write *write, struct sirix_bytes database,
+                                          struct sirix_bytes resource, struct sirix_error *err)
+{
+    struct resource_change change = {
+        .request = &write->request, .resource = resource, .write = write};
+    bool dropped = false;
+    bool replayed = false;
+
+    return sirix_write_once(&write->request, &write->options, database, drop_resource, &change,
+                            &dropped, sizeof(dropped), &replayed, err);
+}
+
+/* --- About one resource ------------------------------------------------------------------------- */
+
+static enum sirix_status
+fill_details(const struct sirix_request *request, struct sirix_target *target,
+             const struct sirix_view_request *wanted, bool with_paths, struct sirix_arena *arena,
+             struct sirix_resource_details *details, struct sirix_error *err)
+{
+    struct sirix_view view = {0};
+    struct sirix_document document;
+    bool open = false;
+
+    enum sirix_status status = sirix_target_view(target, wanted, "view", &view, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    details->revision = view.record.revision;
+    details->node_count = view.record.node_count;
+    details->text_bytes = view.record.text_bytes;
+    status = sirix_resource_info(target->resource, &details->info, err);
+    if (status == SIRIX_OK) {
+        status = sirix_registry_stat(request->service->registry, sirix_handle_name(target->handle),
+                                     &open, &details->stored_bytes, err);
+    }
+    if (status == SIRIX_OK && with_paths) {
+        sirix_document_init(&document, &view, target->reader);
+        status = sirix_paths_collect(request, &document, arena, &details->paths,
+                                     &details->path_count, &details->paths_truncated, err);
+    }
+    sirix_view_close(&view);
+    return status;
+}
+
+enum sirix_status
+sirix_service_get_resource(const struct sirix_request *request, struct sirix_bytes database,
+                           struct sirix_bytes resource, const struct sirix_view_request *view,
+                           bool with_paths, struct sirix_arena *arena,
+                           struct sirix_resource_details *out_details, struct sirix_error *err)
+{
+    const struct sirix_label_page page = {.database = database, .resource = resource};
+    struct sirix_resource_details details = {0};
+    struct sirix_target target = {0};
+    bool more = false;
+
+    enum sirix_status status =
+        resource.len == 0 ? sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err)
+                          : sirix_target_open(request, database, resource, &target, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = fill_details(request, &target, view, with_paths, arena, &details, err);
+    sirix_target_close(&target);
+    if (status == SIRIX_OK) {
+        status = sirix_service_list_branches(request, &page, arena, &details.branches,
+                                             &details.branch_count, &more, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_service_list_snapshots(request, &page, arena, &details.snapshots,
+                                              &details.snapshot_count, &more, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_details = details;
+    }
+    return status;
+}

@@ -1,0 +1,104 @@
+/* Databases and resources. */
+#ifndef SIRIX_SERVICE_CATALOGUE_H
+#define SIRIX_SERVICE_CATALOGUE_H
+
+#include "service/labels.h"
+#include "service/read.h"
+
+struct sirix_database_item {
+    char name[129];
+    uint64_t stored_bytes;
+    uint64_t resource_count; /* Known while it is open. */
+    bool open;
+};
+
+struct sirix_resource_item {
+    char name[129];
+    uint64_t revision;
+    int64_t time_us;
+    uint32_t id;
+};
+
+struct sirix_catalogue_page {
+    uint32_t page_size;
+    struct sirix_bytes cursor; /* The last name of the page before. */
+};
+
+enum sirix_status sirix_service_list_databases(const struct sirix_request *request,
+                                               const struct sirix_catalogue_page *page,
+                                               struct sirix_arena *arena,
+                                               struct sirix_database_item **out_items,
+                                               size_t *out_count, bool *out_more,
+                                               struct sirix_error *err) SIRIX_MUST_CHECK;
+
+enum sirix_status sirix_service_create_database(const struct sirix_request *request,
+                                                struct sirix_bytes database,
+                                                const struct sirix_write_options *options,
+                                                struct sirix_database_item *out_item,
+                                                struct sirix_error *err) SIRIX_MUST_CHECK;
+
+enum sirix_status sirix_service_drop_database(const struct sirix_request *request,
+                                              struct sirix_bytes database,
+                                              const struct sirix_write_options *options,
+                                              struct sirix_error *err) SIRIX_MUST_CHECK;
+
+enum sirix_status
+sirix_service_list_resources(const struct sirix_request *request, struct sirix_bytes database,
+                             const struct sirix_catalogue_page *page, struct sirix_arena *arena,
+                             struct sirix_resource_item **out_items, size_t *out_count,
+                             bool *out_more, struct sirix_error *err) SIRIX_MUST_CHECK;
+
+enum sirix_status sirix_service_create_resource(const struct sirix_request *request,
+                                                struct sirix_bytes database,
+                                                struct sirix_bytes resource,
+                                                const struct sirix_write_options *options,
+                                                struct sirix_write_result *out_result,
+                                                struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* With the turn of main. */
+enum sirix_status sirix_drop_resource_run(struct sirix_write *write, struct sirix_bytes database,
+                                          struct sirix_bytes resource,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* --- About one resource ------------------------------------------------------------------------- */
+
+struct sirix_path_entry {
+    struct sirix_bytes path;
+    uint64_t count;
+    uint32_t kinds; /* Bit (1 << enum sirix_value_kind). */
+};
+
+enum {
+    SIRIX_PATHS_MAX = 10000,
+    SIRIX_PATHS_NAMES_MAX = 256, /* Of one object; more become "*". */
+    SIRIX_PATHS_BYTES_MAX = 1024 * 1024,
+};
+
+struct sirix_resource_details {
+    struct sirix_resource_info info;
+    uint64_t revision;
+    uint64_t node_count;
+    uint64_t text_bytes;
+    uint64_t stored_bytes; /* Of the database's files. */
+    struct sirix_branch_item *branches;
+    size_t branch_count; /* Listed. */
+    struct sirix_snapshot_item *snapshots;
+    size_t snapshot_count;
+    struct sirix_path_entry *paths;
+    size_t path_count;
+    bool paths_truncated;
+};
+
+enum sirix_status sirix_service_get_resource(
+    const struct sirix_request *request, struct sirix_bytes database, struct sirix_bytes resource,
+    const struct sirix_view_request *view, bool with_paths, struct sirix_arena *arena,
+    struct sirix_resource_details *out_details, struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The paths of one revision, found by walking it. In paths.c. */
+enum sirix_status sirix_paths_collect(const struct sirix_request *request,
+                                      struct sirix_document *document, struct sirix_arena *arena,
+                                      struct sirix_path_entry **out_paths, size_t *out_count,
+                                      bool *out_truncated,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+#endif

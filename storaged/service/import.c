@@ -1,0 +1,382 @@
+/*
+ * Import on top of an edit. The idempotency row keeps counts beside the revision:
+ *
+ *     varint nodes, text bytes, duplicates dropped, root key; byte: bit 0 database, bit 1 resource
+ *     created
+ */
+#include "service/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "base/varint.h"
+#include "json/text.h"
+
+enum { ANSWER_BYTES_MAX = 64, CREATED_DATABASE = 1, CREATED_RESOURCE = 2 };
+
+struct sirix_import {
+    struct sirix_request request;
+    struct sirix_import_request wanted;
+    struct sirix_write write;
+    struct sirix_view base;
+    struct sirix_edit *edit;
+    struct sirix_arena arena;
+    struct sirix_edit_result built;
+    uint64_t text_bytes;
+    bool based;
+    bool database_created;
+    bool resource_created;
+    bool published;
+};
+
+/* --- Kept answers ------------------------------------------------------------------------------- */
+
+static size_t encode_answer(const struct sirix_import *import, uint8_t out[ANSWER_BYTES_MAX])
+{
+    size_t len = 0;
+
+    len += sirix_varint_encode(import->built.node_count, out + len);
+    len += sirix_varint_encode(import->text_bytes, out + len);
+    len += sirix_varint_encode(import->built.duplicates_dropped, out + len);
+    len += sirix_varint_encode(import->built.key, out + len);
+    out[len++] = (uint8_t)((import->database_created ? CREATED_DATABASE : 0) |
+                           (import->resource_created ? CREATED_RESOURCE : 0));
+    return len;
+}
+
+static enum sirix_status decode_answer(struct sirix_bytes answer,
+                                       struct sirix_import_result *result, struct sirix_error *err)
+{
+    uint64_t *const numbers[] = {&result->nodes, &result->text_bytes, &result->duplicates_dropped,
+                                 &result->root_key};
+    const uint8_t *at = answer.data;
+    size_t left = answer.len;
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        size_t size = sirix_varint_decode(at, left, numbers[i]);
+        if (size == 0) {
+            return sirix_fail(err, SIRIX_CORRUPT, "the kept answer of an import ends early");
+        }
+        at += size;
+        left -= size;
+    }
+    if (left != 1) {
+        return sirix_fail(err, SIRIX_CORRUPT, "the kept answer of an import has a wrong length");
+    }
+    result->database_created = (*at & CREATED_DATABASE) != 0;
+    result->resource_created = (*at & CREATED_RESOURCE) != 0;
+    return SIRIX_OK;
+}
+
+/* --- Beginning ---------------------------------------------------------------------------------- */
+
+static struct sirix_bytes author_of(const struct sirix_author *author)
+{
+    return (struct sirix_bytes){.data = author->text, .len = author->len};
+}
+
+/* Makes the database and the resource where they are missing and may be made. */
+static enum sirix_status create_missing(struct sirix_import *import, struct sirix_error *err)
+{
+    const struct sirix_import_request *wanted = &import->wanted;
+    struct sirix_registry *registry = import->request.service->registry;
+    struct sirix_handle *handle = NULL;
+    struct sirix_resource *resource = NULL;
+    struct sirix_author author;
+    struct sirix_error missing = {0};
+
+    enum sirix_status status =
+        sirix_name_check(SIRIX_NAME_RESOURCE, wanted->resource, "resource", err);
+    if (status != SIRIX_OK || wanted->existing_only) {
+        return status;
+    }
+    status = sirix_registry_acquire(registry, wanted->database, &handle, &missing);
+    if (status == SIRIX_NOT_FOUND) {
+        status = sirix_registry_create(registry, wanted->database, err);
+        import->database_created = status == SIRIX_OK;
+        if (status == SIRIX_OK) {
+            status = sirix_registry_acquire(registry, wanted->database, &handle, err);
+        }
+    } else if (status != SIRIX_OK && err != NULL) {
+        *err = missing;
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status =
+        sirix_resource_open(sirix_handle_database(handle), wanted->resource, &resource, &missing);
+    if (status == SIRIX_NOT_FOUND) {
+        sirix_author_make(import->request.principal, wanted->options.on_behalf_of, &author);
+        status = sirix_resource_create(sirix_handle_database(handle), wanted->resource,
+                                       author_of(&author), wanted->options.message, &resource, err);
+        import->resource_created = status == SIRIX_OK;
+    } else if (status != SIRIX_OK && err != NULL) {
+        *err = missing;
+    }
+    if (resource != NULL) {
+        sirix_resource_unref(resource);
+    }
+    sirix_registry_release(handle);
+    return status;
+}
+
+/* What was made for an import that failed is taken away again, if nobody has used it since. */
+static void take_back(struct sirix_import *import)
+{
+    const struct sirix_import_request *wanted = &import->wanted;
+    struct sirix_registry *registry = import->request.service->registry;
+    struct sirix_handle *handle = NULL;
+    struct sirix_resource *resource = NULL;
+    struct sirix_resource_info info = {0};
+    struct sirix_error ignored = {0};
+
+    if (import->published || !import->resource_created ||
+        sirix_registry_acquire(registry, wanted->database, &handle, &ignored) != SIRIX_OK) {
+        return;
+    }
+    bool untouched = sirix_resource_open(sirix_handle_database(handle), wanted->resource, &resource,
+                                         &ignored) == SIRIX_OK &&
+                     sirix_resource_info(resource, &info, &ignored) == SIRIX_OK &&
+                     info.newest_revision == 1 && info.branch_count == 1 &&
+                     info.snapshot_count == 0;
+    if (resource != NULL) {
+        sirix_resource_unref(resource);
+    }
+    /* Best effort: what stays is an empty resource. */
+    if (untouched) {
+        untouched = sirix_resource_drop(sirix_handle_database(handle), wanted->resource,
+                                        &ignored) == SIRIX_OK;
+    }
+    sirix_registry_release(handle);
+}
+
+/* Opens the value in the edit, where the request wants it. */
+static enum sirix_status begin_value(struct sirix_import *import, struct sirix_error *err)
+{
+    const struct sirix_import_request *wanted = &import->wanted;
+    enum sirix_duplicates duplicates =
+        wanted->last_duplicate_wins ? SIRIX_DUPLICATES_LAST : SIRIX_DUPLICATES_REFUSE;
+    struct sirix_edit_insert insert = {.duplicates = duplicates, .ndjson = wanted->ndjson};
+    struct sirix_document document;
+    struct sirix_bytes name = {.data = NULL, .len = 0};
+    bool has_value = false;
+    enum sirix_status status = SIRIX_OK;
+
+    if (wanted->has_place) {
+        insert.target = wanted->target;
+        insert.place = wanted->place;
+        insert.index = wanted->index;
+        if (wanted->has_name) {
+            status = sirix_json_text_to_canonical(&import->arena, wanted->name, &name, err);
+            insert.name = &name;
+        }
+        return status == SIRIX_OK ? sirix_edit_insert_begin(import->edit, &insert, err) : status;
+    }
+    sirix_document_init(&document, &import->base, import->write.target.reader);
+    status = sirix_document_has_value(&document, &has_value, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (!has_value) {
+        return sirix_edit_insert_begin(import->edit, &insert, err);
+    }
+    if (!wanted->replace) {
+        status = sirix_fail_reason(err, SIRIX_ALREADY_EXISTS, SIRIX_REASON_RESOURCE_HAS_VALUE,
+                                   "the resource has a value already; replace it, or name a place "
+                                   "in it");
+        sirix_error_set_field(err, "resource");
+        return status;
+    }
+    const struct sirix_edit_update update = {
+        .target = 1, .duplicates = duplicates, .ndjson = wanted->ndjson};
+    return sirix_edit_update_begin(import->edit, &update, err);
+}
+
+static enum sirix_status begin(struct sirix_import *import, bool *out_replayed,
+                               struct sirix_import_result *out_result, struct sirix_error *err)
+{
+    const struct sirix_import_request *wanted = &import->wanted;
+    struct sirix_bytes kept = {.data = NULL, .len = 0};
+
+    enum sirix_status status = sirix_request_may_write(&import->request, err);
+    if (status == SIRIX_OK) {
+        status = sirix_write_options_check(&wanted->options, err);
+    }
+    if (status == SIRIX_OK && wanted->has_name && !wanted->has_place) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                   "a name goes with a place");
+        sirix_error_set_field(err, "name");
+    }
+    if (status == SIRIX_OK) {
+        status = create_missing(import, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_write_open(&import->request, &wanted->options, wanted->database,
+                                  wanted->resource, wanted->branch, &import->write, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_write_replay(&import->write, out_replayed, &out_result->result, &kept, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (*out_replayed) {
+        out_result->result.changed = true;
+        return decode_answer(kept, out_result, err);
+    }
+    status = sirix_write_head(&import->write, &import->base, err);
+    import->based = status == SIRIX_OK;
+    if (status == SIRIX_OK) {
+        status = sirix_edit_new(&import->base, import->write.target.reader, &import->edit, err);
+    }
+    if (status == SIRIX_OK) {
+        status = begin_value(import, err);
+        sirix_reader_yield(import->write.target.reader);
+    }
+    return status;
+}
+
+enum sirix_status sirix_import_open(const struct sirix_request *request,
+                                    const struct sirix_import_request *wanted,
+                                    struct sirix_import **out_import, bool *out_replayed,
+                                    struct sirix_import_result *out_result, struct sirix_error *err)
+{
+    struct sirix_import_result result = {0};
+    bool replayed = false;
+    struct sirix_import *import = calloc(1, sizeof(*import));
+
+    if (import == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "allocate an import");
+    }
+    import->request = *request;
+    import->wanted = *wanted;
+    import->write.stream = true;
+    sirix_arena_init(&import->arena, SIRIX_MEMBER_NAME_BYTES_MAX * SIRIX_ESCAPED_FACTOR_MAX * 2);
+    enum sirix_status status = begin(import, &replayed, &result, err);
+    if (status != SIRIX_OK || replayed) {
+        sirix_import_close(import);
+        import = NULL;
+    }
+    if (status == SIRIX_OK) {
+        *out_import = import;
+        *out_replayed = replayed;
+        *out_result = result;
+    }
+    return status;
+}
+
+/* --- The text ----------------------------------------------------------------------------------- */
+
+enum sirix_status sirix_import_feed(struct sirix_import *import, struct sirix_bytes piece,
+                                    struct sirix_error *err)
+{
+    enum sirix_status status = sirix_cancel_check(import->request.cancel, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_edit_value_feed(import->edit, piece, err);
+        import->text_bytes += piece.len;
+        sirix_reader_yield(import->write.target.reader);
+    }
+    return status;
+}
+
+enum sirix_status sirix_import_end(struct sirix_import *import, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_edit_value_end(import->edit, &import->built, err);
+
+    sirix_reader_yield(import->write.target.reader);
+    return status;
+}
+
+struct sirix_write *sirix_import_write(struct sirix_import *import)
+{
+    return &import->write;
+}
+
+/* The head must be the one that was built upon, also where the writer expects nothing. */
+static enum sirix_status check_base(struct sirix_import *import, struct sirix_error *err)
+{
+    struct sirix_view head = {0};
+
+    enum sirix_status status = sirix_write_head(&import->write, &head, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (head.record.revision != import->base.record.revision) {
+        status = sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
+                                   "branch %s moved from revision %llu to %llu while the text came",
+                                   import->write.branch,
+                                   (unsigned long long)import->base.record.revision,
+                                   (unsigned long long)head.record.revision);
+        if (err != NULL) {
+            err->current_revision = head.record.revision;
+        }
+    }
+    sirix_view_close(&head);
+    return status;
+}
+
+enum sirix_status sirix_import_publish(struct sirix_import *import,
+                                       struct sirix_import_result *out_result,
+                                       struct sirix_error *err)
+{
+    struct sirix_write *write = &import->write;
+    uint8_t answer[ANSWER_BYTES_MAX];
+    struct sirix_published published = {0};
+    struct sirix_edit_commit commit = {
+        .author = author_of(&write->author),
+        .message = import->wanted.options.message,
+        .rider = sirix_write_rider(write),
+    };
+    bool changed = false;
+
+    enum sirix_status status = sirix_cancel_check(import->request.cancel, err);
+    if (status == SIRIX_OK) {
+        status = check_base(import, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    commit.rider.answer =
+        (struct sirix_bytes){.data = answer, .len = encode_answer(import, answer)};
+    status = sirix_write_ended(write,
+                               sirix_edit_commit(import->edit, &commit, &published, &changed, err));
+    if (status == SIRIX_OK && !changed && !published.replayed && commit.rider.key.len != 0) {
+        status =
+            sirix_rider_record(write->target.resource, &commit.rider, &published, &published, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    import->published = true;
+    *out_result = (struct sirix_import_result){
+        .result = {.revision = published.revision,
+                   .parent_revision = published.parent_revision,
+                   .time_us = published.time_us,
+                   .changed = changed,
+                   .replayed = published.replayed},
+        .nodes = import->built.node_count,
+        .text_bytes = import->text_bytes,
+        .duplicates_dropped = import->built.duplicates_dropped,
+        .root_key = import->built.key,
+        .database_created = import->database_created,
+        .resource_created = import->resource_created,
+    };
+    return SIRIX_OK;
+}
+
+void sirix_import_close(struct sirix_import *import)
+{
+    if (import == NULL) {
+        return;
+    }
+    sirix_edit_free(import->edit);
+    if (import->based) {
+        sirix_view_close(&import->base);
+    }
+    sirix_write_close(&import->write);
+    take_back(import);
+    sirix_arena_deinit(&import->arena);
+    free(import);
+}

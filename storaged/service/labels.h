@@ -1,0 +1,98 @@
+/* Snapshots (labels on revisions) and branches. Nothing here copies data. */
+#ifndef SIRIX_SERVICE_LABELS_H
+#define SIRIX_SERVICE_LABELS_H
+
+#include "service/write.h"
+
+/* Plain data, so that an idempotency key can keep it. Names end with a NUL. */
+struct sirix_snapshot_item {
+    char name[129];
+    uint64_t revision;
+    int64_t time_us;
+    int64_t created_us;
+};
+
+struct sirix_branch_item {
+    char name[129];
+    uint64_t revision;
+    int64_t time_us;
+    uint64_t base_revision;
+    int64_t created_us;
+    int64_t expires_us;
+};
+
+/* What a label or branch call is about. */
+struct sirix_label_request {
+    struct sirix_bytes database;
+    struct sirix_bytes resource;
+    struct sirix_bytes name;
+    struct sirix_view_request view;
+    struct sirix_write_options options;
+    bool replace;
+    int64_t expires_us; /* 0: never. */
+};
+
+struct sirix_snapshot_change {
+    struct sirix_snapshot_item snapshot;
+    uint64_t previous_revision;
+    bool changed;
+};
+
+/* expected_revision: the one that the view must come to. */
+enum sirix_status sirix_service_create_snapshot(const struct sirix_request *request,
+                                                const struct sirix_label_request *wanted,
+                                                struct sirix_snapshot_change *out_change,
+                                                bool *out_replayed,
+                                                struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* expected_revision: the one that the label must be at. */
+enum sirix_status sirix_service_delete_snapshot(const struct sirix_request *request,
+                                                const struct sirix_label_request *wanted,
+                                                uint64_t *out_revision, bool *out_replayed,
+                                                struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* expected_revision: the one that the view must come to. */
+enum sirix_status sirix_service_create_branch(const struct sirix_request *request,
+                                              const struct sirix_label_request *wanted,
+                                              struct sirix_branch_item *out_branch,
+                                              bool *out_replayed,
+                                              struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* With the branch's turn (write->branch). */
+enum sirix_status sirix_delete_branch_run(struct sirix_write *write, struct sirix_bytes database,
+                                          uint64_t *out_revision, bool *out_replayed,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
+struct sirix_promotion {
+    uint64_t revision;
+    uint64_t previous_revision;
+    bool changed;
+};
+
+/* With the turn of the target (write->branch). */
+enum sirix_status sirix_promote_run(struct sirix_write *write, struct sirix_bytes database,
+                                    struct sirix_bytes source, bool replace,
+                                    struct sirix_promotion *out_promotion, bool *out_replayed,
+                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* A page of items in the arena; *out_more: there are others after the last. */
+struct sirix_label_page {
+    struct sirix_bytes database;
+    struct sirix_bytes resource;
+    uint32_t page_size;
+    struct sirix_bytes cursor; /* The last name of the page before; empty: from the first. */
+};
+enum sirix_status sirix_service_list_snapshots(const struct sirix_request *request,
+                                               const struct sirix_label_page *page,
+                                               struct sirix_arena *arena,
+                                               struct sirix_snapshot_item **out_items,
+                                               size_t *out_count, bool *out_more,
+                                               struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_service_list_branches(const struct sirix_request *request,
+                                              const struct sirix_label_page *page,
+                                              struct sirix_arena *arena,
+                                              struct sirix_branch_item **out_items,
+                                              size_t *out_count, bool *out_more,
+                                              struct sirix_error *err) SIRIX_MUST_CHECK;
+
+#endif

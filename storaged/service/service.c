@@ -1,0 +1,268 @@
+/* The parts of the service, and what every request begins with. */
+#include "service/service.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "service/idempotency.h"
+
+enum { FIELD_BYTES = 64 };
+
+enum sirix_status sirix_service_open(const struct sirix_service_options *options,
+                                     struct sirix_service **out_service, struct sirix_error *err)
+{
+    struct sirix_service *service = calloc(1, sizeof(*service));
+
+    if (service == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "allocate the service");
+    }
+    service->clock = options->clock != NULL ? options->clock : sirix_clock_system();
+    service->dir = strdup(options->dir);
+    enum sirix_status status =
+        service->dir == NULL ? sirix_fail(err, SIRIX_NO_MEMORY, "allocate the service") : SIRIX_OK;
+    if (status == SIRIX_OK) {
+        status = sirix_committer_pool_start(0, &service->committers, err);
+    }
+    if (status == SIRIX_OK) {
+        const struct sirix_registry_options registry = {
+            .dir = options->dir,
+            .clock = service->clock,
+            .pool = service->committers,
+            .map_bytes_max = options->map_bytes_max,
+            .open_max = options->databases_open_max != 0 ? options->databases_open_max
+                                                         : SIRIX_DATABASES_OPEN_DEFAULT,
+            .idle_close_ms =
+                options->idle_close_ms != 0 ? options->idle_close_ms : SIRIX_IDLE_CLOSE_DEFAULT_MS,
+            .opened = options->opened,
+            .context = options->context,
+        };
+        status = sirix_registry_open(&registry, &service->registry, err);
+    }
+    if (status == SIRIX_OK) {
+        status =
+            sirix_turns_start(options->write_queue_timeout_ms != 0 ? options->write_queue_timeout_ms
+                                                                   : SIRIX_WRITE_QUEUE_DEFAULT_MS,
+                              &service->turns, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_idempotency_new(service->clock, &service->idempotency, err);
+    }
+    if (status != SIRIX_OK) {
+        sirix_service_close(service);
+        return status;
+    }
+    *out_service = service;
+    return SIRIX_OK;
+}
+
+void sirix_service_close(struct sirix_service *service)
+{
+    if (service == NULL) {
+        return;
+    }
+    sirix_turns_stop(service->turns);
+    sirix_registry_close(service->registry);
+    if (service->committers != NULL) {
+        sirix_committer_pool_stop(service->committers);
+    }
+    sirix_idempotency_free(service->idempotency);
+    free(service->dir);
+    free(service);
+}
+
+void sirix_service_tick(struct sirix_service *service)
+{
+    sirix_registry_tick(service->registry);
+}
+
+enum sirix_status sirix_request_may_write(const struct sirix_request *request,
+                                          struct sirix_error *err)
+{
+    if (sirix_principal_may_write(request->principal)) {
+        return SIRIX_OK;
+    }
+    return sirix_fail_reason(err, SIRIX_PERMISSION, SIRIX_REASON_READ_ONLY,
+                             "%s may read and not write", request->principal->name);
+}
+
+/* --- Targets ------------------------------------------------------------------------------------ */
+
+static enum sirix_status open_target(const struct sirix_request *request,
+                                     struct sirix_bytes database, struct sirix_bytes resource,
+                                     struct sirix_target *target, struct sirix_error *err)
+{
+    enum sirix_status status =
+        sirix_registry_acquire(request->service->registry, database, &target->handle, err);
+
+    if (status == SIRIX_OK && resource.len != 0) {
+        status = sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err);
+        if (status == SIRIX_OK) {
+            status = sirix_resource_open(sirix_handle_database(target->handle), resource,
+                                         &target->resource, err);
+            if (status == SIRIX_NOT_FOUND) {
+                sirix_error_set_field(err, "resource");
+            }
+        }
+    }
+    return status;
+}
+
+enum sirix_status sirix_target_open(const struct sirix_request *request,
+                                    struct sirix_bytes database, struct sirix_bytes resource,
+                                    struct sirix_target *target, struct sirix_error *err)
+{
+    enum sirix_status status = open_target(request, database, resource, target, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_handle_reader_get(target->handle, &target->reader, err);
+    }
+    if (status != SIRIX_OK) {
+        sirix_target_close(target);
+    }
+    return status;
+}
+
+enum sirix_status sirix_target_open_stream(const struct sirix_request *request,
+                                           struct sirix_bytes database, struct sirix_bytes resource,
+                                           struct sirix_target *target, struct sirix_error *err)
+{
+    enum sirix_status status = open_target(request, database, resource, target, err);
+
+    target->stream = true;
+    if (status == SIRIX_OK) {
+        status = sirix_handle_stream_reader_open(target->handle, &target->reader, err);
+    }
+    if (status != SIRIX_OK) {
+        sirix_target_close(target);
+    }
+    return status;
+}
+
+void sirix_target_close(struct sirix_target *target)
+{
+    if (target->stream) {
+        sirix_handle_stream_reader_close(target->handle, target->reader);
+    } else {
+        sirix_handle_reader_put(target->handle, target->reader);
+    }
+    if (target->resource != NULL) {
+        sirix_resource_unref(target->resource);
+    }
+    sirix_registry_release(target->handle);
+    *target = (struct sirix_target){0};
+}
+
+/* --- Views -------------------------------------------------------------------------------------- */
+
+static void name_field(struct sirix_error *err, const char *field, const char *member)
+{
+    char text[FIELD_BYTES];
+
+    (void)snprintf(text, sizeof(text), "%s.%s", field, member);
+    sirix_error_set_field(err, text);
+}
+
+static enum sirix_status check_view(const struct sirix_view_request *wanted, const char *field,
+                                    struct sirix_view_spec *out_spec, struct sirix_error *err)
+{
+    struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH, .name = wanted->name};
+    char text[FIELD_BYTES];
+    enum sirix_status status = SIRIX_OK;
+
+    switch (wanted->which) {
+    case SIRIX_VIEW_WHICH_NONE:
+        spec.name = (struct sirix_bytes){.data = NULL, .len = 0};
+        break;
+    case SIRIX_VIEW_WHICH_REVISION:
+        spec.by = SIRIX_VIEW_REVISION;
+        spec.revision = wanted->revision;
+        break;
+    case SIRIX_VIEW_WHICH_SNAPSHOT:
+        spec.by = SIRIX_VIEW_SNAPSHOT;
+        (void)snprintf(text, sizeof(text), "%s.snapshot", field);
+        status = sirix_name_check(SIRIX_NAME_SNAPSHOT, wanted->name, text, err);
+        break;
+    case SIRIX_VIEW_WHICH_BRANCH:
+        (void)snprintf(text, sizeof(text), "%s.branch", field);
+        status = sirix_name_check(SIRIX_NAME_BRANCH, wanted->name, text, err);
+        break;
+    }
+    if (status == SIRIX_OK && wanted->timestamp.len != 0) {
+        if (spec.by != SIRIX_VIEW_BRANCH) {
+            status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                       "a timestamp goes with a branch or alone, not with a %s",
+                                       spec.by == SIRIX_VIEW_REVISION ? "revision" : "snapshot");
+        } else {
+            spec.has_time = true;
+            status = sirix_time_parse(wanted->timestamp, &spec.time_us, err);
+        }
+        if (status != SIRIX_OK) {
+            name_field(err, field, "timestamp");
+        }
+    }
+    if (status == SIRIX_OK) {
+        *out_spec = spec;
+    }
+    return status;
+}
+
+enum sirix_status sirix_target_view(struct sirix_target *target,
+                                    const struct sirix_view_request *wanted, const char *field,
+                                    struct sirix_view *out_view, struct sirix_error *err)
+{
+    static const char *const members[] = {
+        [SIRIX_VIEW_WHICH_NONE] = "timestamp",
+        [SIRIX_VIEW_WHICH_REVISION] = "revision",
+        [SIRIX_VIEW_WHICH_SNAPSHOT] = "snapshot",
+        [SIRIX_VIEW_WHICH_BRANCH] = "branch",
+    };
+    struct sirix_view_spec spec = {0};
+
+    enum sirix_status status = check_view(wanted, field, &spec, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = sirix_view_open(target->resource, target->reader, &spec, out_view, err);
+    if (status == SIRIX_NOT_FOUND || status == SIRIX_OUT_OF_RANGE || status == SIRIX_PRECONDITION) {
+        name_field(err, field, members[wanted->which]);
+    }
+    return status;
+}
+
+enum sirix_status sirix_target_branch(struct sirix_target *target, struct sirix_bytes name,
+                                      const char *field, struct sirix_view *out_view,
+                                      struct sirix_error *err)
+{
+    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH, .name = name};
+    enum sirix_status status = SIRIX_OK;
+
+    if (name.len != 0) {
+        status = sirix_name_check(SIRIX_NAME_BRANCH, name, field, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_view_open(target->resource, target->reader, &spec, out_view, err);
+        if (status == SIRIX_NOT_FOUND || status == SIRIX_PRECONDITION) {
+            sirix_error_set_field(err, field);
+        }
+    }
+    return status;
+}
+
+/* --- Pages -------------------------------------------------------------------------------------- */
+
+enum sirix_status sirix_limit_check(uint64_t asked, uint64_t preset, uint64_t max,
+                                    const char *field, uint64_t *out_value, struct sirix_error *err)
+{
+    if (asked > max) {
+        enum sirix_status status = sirix_fail_reason(
+            err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+            "%s is %" PRIu64 ", at most %" PRIu64 " is allowed", field, asked, max);
+        sirix_error_set_field(err, field);
+        return status;
+    }
+    *out_value = asked == 0 ? preset : asked;
+    return SIRIX_OK;
+}

@@ -1,0 +1,348 @@
+/* Options, authors, turns and keys. */
+#include "service/write.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/name.h"
+#include "base/utf8.h"
+
+enum { CLAIMED = '~', TRUSTED = ':' };
+
+/* --- Options ------------------------------------------------------------------------------------ */
+
+static enum sirix_status check_text(struct sirix_bytes text, size_t max, const char *field,
+                                    struct sirix_error *err)
+{
+    size_t bad = 0;
+    enum sirix_status status = SIRIX_OK;
+
+    if (text.len > max) {
+        status =
+            sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SIZE_LIMIT,
+                              "%s has %zu bytes, at most %zu are allowed", field, text.len, max);
+        sirix_error_set_field(err, field);
+    } else if (!sirix_utf8_valid(text.data, text.len, &bad)) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_JSON_ENCODING,
+                                   "%s is not UTF-8", field);
+        sirix_error_set_field(err, field);
+        sirix_error_set_offset(err, bad);
+    }
+    return status;
+}
+
+enum sirix_status sirix_write_options_check(const struct sirix_write_options *options,
+                                            struct sirix_error *err)
+{
+    enum sirix_status status =
+        check_text(options->message, SIRIX_MESSAGE_BYTES_MAX, "options.message", err);
+
+    if (status == SIRIX_OK) {
+        status = check_text(options->on_behalf_of, SIRIX_ON_BEHALF_BYTES_MAX,
+                            "options.on_behalf_of", err);
+    }
+    if (status == SIRIX_OK && options->idempotency_key.len > SIRIX_IDEMPOTENCY_KEY_BYTES_MAX) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SIZE_LIMIT,
+                                   "an idempotency key has at most %d bytes",
+                                   SIRIX_IDEMPOTENCY_KEY_BYTES_MAX);
+        sirix_error_set_field(err, "options.idempotency_key");
+    }
+    return status;
+}
+
+void sirix_author_make(const struct sirix_principal *principal, struct sirix_bytes on_behalf_of,
+                       struct sirix_author *out_author)
+{
+    size_t len = strlen(principal->name);
+
+    assert(on_behalf_of.len <= SIRIX_ON_BEHALF_BYTES_MAX);
+
+    memcpy(out_author->text, principal->name, len);
+    if (on_behalf_of.len != 0) {
+        out_author->text[len++] = principal->trusted_to_speak_for_others ? TRUSTED : CLAIMED;
+        memcpy(out_author->text + len, on_behalf_of.data, on_behalf_of.len);
+        len += on_behalf_of.len;
+    }
+    out_author->len = len;
+}
+
+void sirix_author_split(struct sirix_bytes author, struct sirix_bytes *out_principal,
+                        struct sirix_bytes *out_on_behalf_of, bool *out_claimed)
+{
+    const char *text = author.data;
+    size_t at = 0;
+
+    while (at < author.len && text[at] != CLAIMED && text[at] != TRUSTED) {
+        at++;
+    }
+    *out_principal = (struct sirix_bytes){.data = text, .len = at};
+    *out_claimed = at < author.len && text[at] == CLAIMED;
+    *out_on_behalf_of = (struct sirix_bytes){.data = NULL, .len = 0};
+    if (at < author.len) {
+        *out_on_behalf_of = (struct sirix_bytes){.data = text + at + 1, .len = author.len - at - 1};
+    }
+}
+
+/* --- One write ---------------------------------------------------------------------------------- */
+
+enum sirix_status sirix_write_open(const struct sirix_request *request,
+                                   const struct sirix_write_options *options,
+                                   struct sirix_bytes database, struct sirix_bytes resource,
+                                   struct sirix_bytes branch, struct sirix_write *write,
+                                   struct sirix_error *err)
+{
+    struct sirix_view view = {0};
+
+    enum sirix_status status = sirix_request_may_write(request, err);
+    if (status == SIRIX_OK) {
+        status = sirix_write_options_check(options, err);
+    }
+    if (status == SIRIX_OK && resource.len == 0) {
+        status = sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    write->request = *request;
+    write->options = *options;
+    sirix_author_make(request->principal, options->on_behalf_of, &write->author);
+    status = write->stream
+                 ? sirix_target_open_stream(request, database, resource, &write->target, err)
+                 : sirix_target_open(request, database, resource, &write->target, err);
+    if (status == SIRIX_OK) {
+        status = sirix_target_branch(&write->target, branch, "branch", &view, err);
+    }
+    if (status != SIRIX_OK) {
+        sirix_target_close(&write->target);
+        return status;
+    }
+    write->branch_id = view.branch_id;
+    memcpy(write->branch, branch.len == 0 ? SIRIX_BRANCH_MAIN : branch.data,
+           branch.len == 0 ? sizeof(SIRIX_BRANCH_MAIN) : branch.len);
+    sirix_view_close(&view);
+    return SIRIX_OK;
+}
+
+static void on_granted(struct sirix_turn *turn, enum sirix_status status,
+                       const struct sirix_error *err)
+{
+    struct sirix_write *write =
+        (struct sirix_write *)((char *)turn - offsetof(struct sirix_write, turn));
+
+    write->turn_status = status;
+    if (err != NULL) {
+        write->turn_err = *err;
+    }
+    write->ready(write->context); /* From here the write may be gone. */
+}
+
+enum sirix_status sirix_write_take_turn(struct sirix_write *write, sirix_write_ready_fn ready,
+                                        void *context, bool *out_waits, struct sirix_error *err)
+{
+    write->ready = ready;
+    write->context = context;
+    write->turn.key = (struct sirix_turn_key){
+        .database = write->target.handle,
+        .resource = sirix_resource_id(write->target.resource),
+        .branch = write->branch_id,
+    };
+    write->turn.granted = on_granted;
+    if (write->stream) {
+        sirix_reader_yield(write->target.reader);
+    } else {
+        sirix_handle_reader_put(write->target.handle, write->target.reader);
+        write->target.reader = NULL;
+    }
+    return sirix_turns_take(write->request.service->turns, &write->turn,
+                            write->request.cancel->deadline_us, out_waits, err);
+}
+
+enum sirix_status sirix_write_turn_came(struct sirix_write *write, struct sirix_error *err)
+{
+    if (write->turn_status != SIRIX_OK && err != NULL) {
+        *err = write->turn_err;
+    }
+    return write->turn_status;
+}
+
+bool sirix_write_withdraw(struct sirix_write *write)
+{
+    return sirix_turns_withdraw(write->request.service->turns, &write->turn);
+}
+
+static enum sirix_status need_reader(struct sirix_write *write, struct sirix_error *err)
+{
+    if (write->target.reader != NULL) {
+        return SIRIX_OK;
+    }
+    return sirix_handle_reader_get(write->target.handle, &write->target.reader, err);
+}
+
+enum sirix_status sirix_write_head(struct sirix_write *write, struct sirix_view *out_view,
+                                   struct sirix_error *err)
+{
+    struct sirix_view view = {0};
+
+    enum sirix_status status = need_reader(write, err);
+    if (status == SIRIX_OK) {
+        status = sirix_target_branch(
+            &write->target,
+            (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)}, "branch",
+            &view, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (write->options.has_expected && view.record.revision != write->options.expected_revision) {
+        status =
+            sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
+                              "branch %s is at revision %" PRIu64 ", not %" PRIu64, write->branch,
+                              view.record.revision, write->options.expected_revision);
+        sirix_error_set_field(err, "options.expected_revision");
+        if (err != NULL) {
+            err->current_revision = view.record.revision;
+        }
+        sirix_view_close(&view);
+        return status;
+    }
+    *out_view = view;
+    return SIRIX_OK;
+}
+
+struct sirix_rider sirix_write_rider(const struct sirix_write *write)
+{
+    struct sirix_rider rider = {
+        .principal = {.data = write->request.principal->name,
+                      .len = strlen(write->request.principal->name)},
+        .key = write->options.idempotency_key,
+    };
+
+    memcpy(rider.request_hash, write->options.request_hash, sizeof(rider.request_hash));
+    return rider;
+}
+
+enum sirix_status sirix_write_replay(struct sirix_write *write, bool *out_replayed,
+                                     struct sirix_write_result *out_result,
+                                     struct sirix_bytes *out_answer, struct sirix_error *err)
+{
+    const struct sirix_rider rider = sirix_write_rider(write);
+    struct sirix_published published = {0};
+    struct sirix_error unknown = {0};
+
+    if (rider.key.len == 0) {
+        *out_replayed = false;
+        return SIRIX_OK;
+    }
+    enum sirix_status status = need_reader(write, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = sirix_rider_find(sirix_handle_database(write->target.handle), write->target.reader,
+                              &rider, &published, &unknown);
+    if (status == SIRIX_NOT_FOUND) {
+        *out_replayed = false;
+        return SIRIX_OK;
+    }
+    if (status != SIRIX_OK) {
+        if (status == SIRIX_INVALID) {
+            sirix_error_set_field(&unknown, "options.idempotency_key");
+        }
+        if (err != NULL) {
+            *err = unknown;
+        }
+        return status;
+    }
+    *out_replayed = true;
+    *out_result = (struct sirix_write_result){
+        .revision = published.revision,
+        .parent_revision = published.parent_revision,
+        .time_us = published.time_us,
+        .replayed = true,
+    };
+    *out_answer = published.answer;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_write_ended(struct sirix_write *write, enum sirix_status status)
+{
+    if (status == SIRIX_OK) {
+        (void)atomic_fetch_add(&write->request.service->commits, 1);
+    } else if (status == SIRIX_OUTCOME_UNKNOWN || status == SIRIX_UNAVAILABLE) {
+        sirix_handle_suspect(write->target.handle);
+    }
+    return status;
+}
+
+void sirix_write_close(struct sirix_write *write)
+{
+    assert(!write->turn.waiting);
+
+    if (write->request.service != NULL) {
+        sirix_turns_release(write->request.service->turns, &write->turn);
+    }
+    sirix_target_close(&write->target);
+}
+
+/* --- Writes without a revision ------------------------------------------------------------------ */
+
+static enum sirix_status make_id(const struct sirix_request *request, struct sirix_bytes database,
+                                 struct sirix_bytes key, struct sirix_idempotency_id *out_id,
+                                 struct sirix_error *err)
+{
+    struct sirix_sha256 sha = {0};
+
+    enum sirix_status status = sirix_sha256_init(&sha, err);
+    /* Each part with the NUL or the length that no other split of the same bytes has. */
+    if (status == SIRIX_OK) {
+        status = sirix_sha256_update(&sha, request->principal->name,
+                                     strlen(request->principal->name) + 1, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_sha256_update(&sha, &database.len, sizeof(database.len), err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_sha256_update(&sha, database.data, database.len, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_sha256_update(&sha, key.data, key.len, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_sha256_final(&sha, out_id->bytes, err);
+    }
+    sirix_sha256_deinit(&sha);
+    return status;
+}
+
+enum sirix_status sirix_write_once(const struct sirix_request *request,
+                                   const struct sirix_write_options *options,
+                                   struct sirix_bytes database, sirix_change_fn change,
+                                   void *context, void *answer, size_t answer_len,
+                                   bool *out_replayed, struct sirix_error *err)
+{
+    struct sirix_idempotency *table = request->service->idempotency;
+    struct sirix_idempotency_id id = {{0}};
+
+    enum sirix_status status = sirix_request_may_write(request, err);
+    if (status == SIRIX_OK) {
+        status = sirix_write_options_check(options, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (options->idempotency_key.len == 0) {
+        *out_replayed = false;
+        return change(context, answer, err);
+    }
+    status = make_id(request, database, options->idempotency_key, &id, err);
+    if (status == SIRIX_OK) {
+        status = sirix_idempotency_begin(table, &id, options->request_hash, answer, answer_len,
+                                         out_replayed, err);
+    }
+    if (status != SIRIX_OK || *out_replayed) {
+        return status;
+    }
+    status = change(context, answer, err);
+    sirix_idempotency_end(table, &id, status == SIRIX_OK ? answer : NULL, answer_len);
+    return status;
+}

@@ -1,0 +1,139 @@
+/*
+ * What every write goes through: its options are checked, its author is made up, it gets the write
+ * turn of its branch, and its idempotency key is looked up.
+ *
+ *     sirix_write_options_check()  ->  sirix_write_open()  ->  sirix_write_take_turn()
+ *         -> [waits: ready() from another thread -> sirix_write_turn_came()] -> the write
+ *         -> sirix_write_close()
+ */
+#ifndef SIRIX_SERVICE_WRITE_H
+#define SIRIX_SERVICE_WRITE_H
+
+#include "service/idempotency.h"
+#include "service/service.h"
+
+struct sirix_write_options {
+    bool has_expected;
+    uint64_t expected_revision;
+    struct sirix_bytes message;
+    struct sirix_bytes on_behalf_of;
+    struct sirix_bytes idempotency_key;       /* Empty: none. */
+    uint8_t request_hash[SIRIX_SHA256_BYTES]; /* Of the whole request; with a key. */
+};
+
+/* Limits and encoding. SIRIX_INVALID names the field. */
+enum sirix_status sirix_write_options_check(const struct sirix_write_options *options,
+                                            struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * The author of a record: the principal's name, and behind '~' whom it claims to act for (':' if
+ * the principal is trusted to say so). Neither byte occurs in a principal's name.
+ */
+enum { SIRIX_AUTHOR_TEXT_BYTES = SIRIX_PRINCIPAL_NAME_BYTES_MAX + 1 + SIRIX_ON_BEHALF_BYTES_MAX };
+struct sirix_author {
+    size_t len;
+    char text[SIRIX_AUTHOR_TEXT_BYTES];
+};
+void sirix_author_make(const struct sirix_principal *principal, struct sirix_bytes on_behalf_of,
+                       struct sirix_author *out_author);
+
+/* And apart again. */
+void sirix_author_split(struct sirix_bytes author, struct sirix_bytes *out_principal,
+                        struct sirix_bytes *out_on_behalf_of, bool *out_claimed);
+
+struct sirix_write_result {
+    uint64_t revision;
+    uint64_t parent_revision;
+    int64_t time_us;
+    bool changed;
+    bool replayed;
+};
+
+struct sirix_write;
+typedef void (*sirix_write_ready_fn)(void *context);
+
+/* One write on one branch. Zero-initialise; stream true: its reader is kept over turns. */
+struct sirix_write {
+    bool stream;
+    struct sirix_request request;
+    struct sirix_write_options options;
+    struct sirix_target target;
+    struct sirix_author author;
+    uint64_t branch_id;
+    char branch[129];
+    struct sirix_turn turn;
+    sirix_write_ready_fn ready;
+    void *context;
+    enum sirix_status turn_status; /* Once ready was called. */
+    struct sirix_error turn_err;
+};
+
+/*
+ * Checks the right to write and the options, opens the resource and finds the branch (empty: main).
+ * The bytes of options stay valid until _close.
+ */
+enum sirix_status sirix_write_open(const struct sirix_request *request,
+                                   const struct sirix_write_options *options,
+                                   struct sirix_bytes database, struct sirix_bytes resource,
+                                   struct sirix_bytes branch, struct sirix_write *write,
+                                   struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Asks for the branch's turn. *out_waits true: `ready` is called later, once, on another thread,
+ * and may only wake the writer; between now and then nobody may close the write. The reader is
+ * given back while it waits.
+ */
+enum sirix_status sirix_write_take_turn(struct sirix_write *write, sirix_write_ready_fn ready,
+                                        void *context, bool *out_waits,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* After `ready`: whether it has the turn (SIRIX_DEADLINE, reason queue_timeout: no). */
+enum sirix_status sirix_write_turn_came(struct sirix_write *write,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Stops waiting; false: `ready` was or is being called. */
+bool sirix_write_withdraw(struct sirix_write *write);
+
+/*
+ * With the turn: opens the branch's head as it is now. SIRIX_CONFLICT (reason revision_moved) if
+ * the options expect another. The view is the caller's to close.
+ */
+enum sirix_status sirix_write_head(struct sirix_write *write, struct sirix_view *out_view,
+                                   struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The row that makes a retry answer the same; its key is empty without an idempotency key. */
+struct sirix_rider sirix_write_rider(const struct sirix_write *write);
+
+/*
+ * Looks an earlier write with the same key up. *out_replayed true: *out_result is its result and
+ * *out_answer (valid until the reader is used again) what the service kept with it.
+ */
+enum sirix_status sirix_write_replay(struct sirix_write *write, bool *out_replayed,
+                                     struct sirix_write_result *out_result,
+                                     struct sirix_bytes *out_answer,
+                                     struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * To be told how a commit ended: counts it, and marks the database where the outcome is unknown.
+ * Returns status.
+ */
+enum sirix_status sirix_write_ended(struct sirix_write *write, enum sirix_status status);
+
+/* Gives the turn and the resource back. Not while it waits. NULL-safe on a zeroed write. */
+void sirix_write_close(struct sirix_write *write);
+
+/* --- Writes without a revision ------------------------------------------------------------------ */
+
+/*
+ * Runs `change` once for an idempotency key: its answer (answer_len bytes, at most
+ * SIRIX_IDEMPOTENCY_ANSWER_BYTES_MAX, plain data) is filled in by it or by an earlier run with the
+ * key. Without a key it just runs.
+ */
+typedef enum sirix_status (*sirix_change_fn)(void *context, void *answer, struct sirix_error *err);
+enum sirix_status sirix_write_once(const struct sirix_request *request,
+                                   const struct sirix_write_options *options,
+                                   struct sirix_bytes database, sirix_change_fn change,
+                                   void *context, void *answer, size_t answer_len,
+                                   bool *out_replayed, struct sirix_error *err) SIRIX_MUST_CHECK;
+
+#endif
