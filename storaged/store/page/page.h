@@ -50,8 +50,8 @@ enum {
 #define SIRIX_KEY_MAX ((UINT64_C(1) << 62) - 1)
 
 enum {
-    SIRIX_INNER_HEADER_BYTES = 8,
-    SIRIX_INNER_BYTES_MAX = SIRIX_INNER_HEADER_BYTES + SIRIX_INNER_CHILDREN * 8,
+    SIRIX_INNER_HEADER_BYTES = 24,
+    SIRIX_INNER_BYTES_MAX = SIRIX_INNER_HEADER_BYTES + (SIRIX_INNER_CHILDREN - 1) * 8,
     SIRIX_LEAF_HEADER_BYTES = 16,
     SIRIX_DELTA_HEADER_BYTES = 16,
 };
@@ -85,8 +85,12 @@ static inline uint32_t sirix_record_width(uint8_t byte0)
 /* --- Inner pages ----------------------------------------------------------------------------- */
 
 /*
+ * An inner page holds its children's addresses as their distances from the lowest of them, each in as
+ * many bytes as it needs: most commits are little else than inner pages. The lengths of the distances
+ * are the nibbles of one number, so a child is found without a loop.
+ *
  * Checks the header of an inner page of a level (1..SIRIX_TRIE_HEIGHT_MAX) and its place among the
- * pages of that level, and that bytes hold it. Addresses are checked as they are used.
+ * pages of that level, and that bytes hold it.
  */
 enum sirix_status sirix_inner_check(struct sirix_bytes bytes, uint32_t level, uint64_t index,
                                     uint64_t address, struct sirix_error *err) SIRIX_MUST_CHECK;
@@ -97,20 +101,40 @@ static inline uint32_t sirix_inner_present(const uint8_t *page)
     return sirix_load_u16le(page + 2);
 }
 
+/* The sum of the 16 nibbles of a number, each at most 8. */
+static inline uint32_t sirix_inner_nibble_sum(uint64_t nibbles)
+{
+    const uint64_t low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+    uint64_t pairs = (nibbles & low) + (nibbles >> 4 & low);
+
+    return (uint32_t)(pairs * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* The child address in a slot of a checked inner page, 0 when absent. */
 static inline uint64_t sirix_inner_child(const uint8_t *page, uint32_t slot)
 {
-    uint32_t present = sirix_inner_present(page);
-    uint32_t below = present & ((UINT32_C(1) << slot) - 1);
+    const uint32_t present = sirix_inner_present(page);
+    const uint64_t lens = sirix_load_u64le(page + 16);
+    uint32_t shift = 0;
+    uint32_t len = 0;
+    const uint8_t *at = NULL;
 
     if ((present >> slot & 1) == 0) {
         return 0;
     }
-    return sirix_load_u64le(page + SIRIX_INNER_HEADER_BYTES +
-                            8 * (size_t)__builtin_popcount(below));
+    shift = 4 * (uint32_t)__builtin_popcount(present & ((UINT32_C(1) << slot) - 1));
+    len = (uint32_t)(lens >> shift) & 0x0f;
+    at = page + SIRIX_INNER_HEADER_BYTES +
+         sirix_inner_nibble_sum(lens & ((UINT64_C(1) << shift) - 1));
+    /* The eight bytes that end with the distance: they may begin in the header, never outside. */
+    return sirix_load_u64le(page + 8) +
+           (len == 0 ? 0 : sirix_load_u64le(at + len - 8) >> (64 - 8 * len));
 }
 
-/* All children of a checked inner page; an address in segment 0 is SIRIX_CORRUPT. */
+/*
+ * All children of a checked inner page. A distance that is longer than it need be or leads out of all
+ * segments is SIRIX_CORRUPT.
+ */
 enum sirix_status sirix_inner_children(const uint8_t *page, uint64_t address,
                                        uint64_t out_children[SIRIX_INNER_CHILDREN],
                                        struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -4,8 +4,7 @@
  *     leaf    64 consecutive keys: leaf index = key >> 6
  *     inner   16 children: level 1 pages cover 16 leaves, level n pages 16^n
  *     trie    root address and height; height 0: the root is the leaf of index 0 (or root is 0: an
- *             empty trie); height n: the root is an inner page of level n. An inner page is 8 bytes
- *             of header and 8 a present child, at most 136.
+ *             empty trie); height n: the root is an inner page of level n, mostly of 70 to 90 bytes
  *
  * A row is a record under one key, or under two consecutive ones (a fused field): byte 0 of the record
  * tells (node.h), so widths given here must agree with it. A missing key means deleted or never given.

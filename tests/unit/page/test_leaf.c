@@ -78,37 +78,100 @@ static void a_delta_is_laid_out_as_the_format_says(void **state)
                  sizeof(expected) - 1);
 }
 
-static void inner_pages_keep_their_children(void **state)
+static void an_inner_page_is_laid_out_as_the_format_says(void **state)
 {
     uint64_t children[SIRIX_INNER_CHILDREN] = {0};
-    uint64_t again[SIRIX_INNER_CHILDREN];
-    struct sirix_bytes bytes = {0};
+    static const char expected[] = "\x01\x03\x04\x84\x34\x12\x00\x00"
+                                   "\x03\x00\xe0\x00\x00\x00\x00\x00"
+                                   "\x03\x02\x00\x00\x00\x00\x00\x00"
+                                   "\xff\xff\x3f"
+                                   "\x01\x01";
 
     (void)state;
-    children[2] = sirix_address_make(7, 24);
-    children[15] = sirix_address_make(9, 16);
+    children[2] = sirix_address_make(9, 16);
+    children[10] = sirix_address_make(7, 24);
+    children[15] = sirix_address_make(7, 24 + 8 * 257);
     sirix_inner_encode(children, 3, 0x1234, page);
-    bytes = (struct sirix_bytes){page, sirix_inner_size(children)};
 
-    assert_int_equal(bytes.len, 24);
-    assert_int_equal(sirix_inner_check(bytes, 3, 0x1234, ADDRESS, NULL), SIRIX_OK);
-    assert_int_equal(sirix_inner_children(page, ADDRESS, again, NULL), SIRIX_OK);
-    assert_memory_equal(again, children, sizeof(children));
-    assert_int_equal(sirix_inner_child(page, 2), children[2]);
-    assert_int_equal(sirix_inner_child(page, 3), 0);
-    assert_int_equal(sirix_inner_child(page, 15), children[15]);
+    assert_bytes(page, sirix_inner_size(children), expected, sizeof(expected) - 1);
+}
 
-    bytes.len--;
-    assert_int_equal(sirix_inner_check(bytes, 3, 0x1234, ADDRESS, NULL), SIRIX_CORRUPT);
-    bytes.len = 7;
-    assert_int_equal(sirix_inner_check(bytes, 3, 0x1234, ADDRESS, NULL), SIRIX_CORRUPT);
-    bytes.len = 24;
-    assert_int_equal(sirix_inner_check(bytes, 2, 0x1234, ADDRESS, NULL), SIRIX_CORRUPT);
-    assert_int_equal(sirix_inner_check(bytes, 3, 0x1235, ADDRESS, NULL), SIRIX_CORRUPT);
-    memset(page + 8, 0, 8);
-    assert_int_equal(sirix_inner_children(page, ADDRESS, again, NULL), SIRIX_CORRUPT);
-    page[2] = page[3] = 0;
-    assert_int_equal(sirix_inner_check(bytes, 3, 0x1234, ADDRESS, NULL), SIRIX_CORRUPT);
+static void inner_pages_keep_any_children(void **state)
+{
+    struct dice dice = {.state = 2};
+
+    (void)state;
+    for (uint32_t round = 0; round < 20000; round++) {
+        uint64_t children[SIRIX_INNER_CHILDREN] = {0};
+        uint64_t again[SIRIX_INNER_CHILDREN];
+        struct sirix_bytes bytes = {0};
+        uint32_t spread = 1 + dice_below(&dice, 42);
+        uint64_t present = dice_roll(&dice) | (round % 2 == 0 ? 0xffff : 1);
+        for (uint32_t slot = 0; slot < SIRIX_INNER_CHILDREN; slot++) {
+            if ((present >> slot & 1) != 0) {
+                children[slot] = sirix_address_make(1 + dice_roll(&dice) % (UINT64_C(1) << spread),
+                                                    dice_below(&dice, 1 << 24));
+            }
+        }
+        bytes = (struct sirix_bytes){page, sirix_inner_size(children)};
+        assert_true(bytes.len <= SIRIX_INNER_BYTES_MAX);
+        sirix_inner_encode(children, 3, round, page);
+        assert_int_equal(sirix_inner_check(bytes, 3, round, ADDRESS, NULL), SIRIX_OK);
+        assert_int_equal(sirix_inner_children(page, ADDRESS, again, NULL), SIRIX_OK);
+        assert_memory_equal(again, children, sizeof(children));
+        for (uint32_t slot = 0; slot < SIRIX_INNER_CHILDREN; slot++) {
+            assert_int_equal(sirix_inner_child(page, slot), children[slot]);
+        }
+        bytes.len--;
+        assert_int_equal(sirix_inner_check(bytes, 3, round, ADDRESS, NULL), SIRIX_CORRUPT);
+    }
+}
+
+static void inner_pages_that_break_a_rule_are_refused(void **state)
+{
+    /* One child at slot 0 and one 257 units behind it at slot 1. */
+    static const uint8_t good[26] = {1, 3, 3, 0,    9, 0, 0, 0, 3, 0, 0x20, 0, 0,
+                                     0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0,    1, 1};
+    const struct {
+        const char *why;
+        size_t offset;
+        uint8_t byte;
+    } cases[] = {
+        {"other type", 0, 2},
+        {"other level", 1, 4},
+        {"no children", 2, 0},
+        {"more lengths than children", 2, 1},
+        {"other index", 4, 8},
+        {"base in segment 0", 10, 0},
+        {"a length of 9", 16, 0x90},
+        {"a page cut off", 16, 0x30},
+        {"a length too many", 17, 0x02},
+        {"a distance in two bytes where one does", 25, 0},
+        {"no child at the base", 16, 0x11},
+    };
+    uint64_t children[SIRIX_INNER_CHILDREN];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]) + 1; i++) {
+        bool is_good = i == sizeof(cases) / sizeof(cases[0]);
+        enum sirix_status status = SIRIX_OK;
+        memcpy(page, good, sizeof(good));
+        if (!is_good) {
+            page[cases[i].offset] = cases[i].byte;
+        }
+        status = sirix_inner_check((struct sirix_bytes){page, sizeof(good)}, 3, 9, ADDRESS, NULL);
+        if (status == SIRIX_OK) {
+            status = sirix_inner_children(page, ADDRESS, children, NULL);
+        }
+        if (status != (is_good ? SIRIX_OK : SIRIX_CORRUPT)) {
+            fail_msg("case '%s': got %s", is_good ? "good" : cases[i].why,
+                     sirix_status_name(status));
+        }
+    }
+    for (size_t len = 0; len < sizeof(good); len++) {
+        struct sirix_bytes bytes = {good, len};
+        assert_int_equal(sirix_inner_check(bytes, 3, 9, ADDRESS, NULL), SIRIX_CORRUPT);
+    }
 }
 
 /* Asks for every slot in the order of step and compares. */
@@ -375,7 +438,9 @@ int main(void)
         cmocka_unit_test(a_leaf_is_laid_out_as_the_format_says),
         cmocka_unit_test(a_leaf_that_is_carried_into_begins_at_its_second_slot),
         cmocka_unit_test(a_delta_is_laid_out_as_the_format_says),
-        cmocka_unit_test(inner_pages_keep_their_children),
+        cmocka_unit_test(an_inner_page_is_laid_out_as_the_format_says),
+        cmocka_unit_test(inner_pages_keep_any_children),
+        cmocka_unit_test(inner_pages_that_break_a_rule_are_refused),
         cmocka_unit_test(random_leaves_read_back_in_any_order),
         cmocka_unit_test(random_deltas_read_as_the_rows_that_they_make),
         cmocka_unit_test(leaves_that_break_a_rule_are_refused),

@@ -670,7 +670,7 @@ static void damaged_pages_are_refused_by_every_door(void **state)
     static const uint8_t no_base[16] = {3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     struct store *store = *state;
     uint64_t leaf = store_page(store, rows_miscounted, sizeof(rows_miscounted));
-    uint64_t zero_child = store_inner(store, 1, 0, 0, 7);
+    static const uint8_t zero_child[24] = {1, 1, 1};
     const struct sirix_trie tries[] = {
         {.root = store_page(store, other_type, sizeof(other_type)), .height = 0},
         {.root = store_page(store, other_type, sizeof(other_type)), .height = 1},
@@ -681,7 +681,7 @@ static void damaged_pages_are_refused_by_every_door(void **state)
         {.root = store_inner(store, 1, 5, 0, leaf), .height = 1},
         {.root = store_inner(store, 2, 0, 0, store_inner(store, 1, 1, 0, leaf)), .height = 2},
         {.root = store_inner(store, 1, 0, 0, leaf), .height = 1},
-        {.root = zero_child, .height = 1},
+        {.root = store_page(store, zero_child, sizeof(zero_child)), .height = 1},
     };
 
     for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
