@@ -251,27 +251,29 @@ static enum sirix_status read_repeated(const struct sirix_json_reader_options *o
     return status;
 }
 
-static void a_64_mib_string_of_escapes_streams_in_bounded_memory(void **state)
+static void a_long_string_of_escapes_streams_in_bounded_memory_up_to_its_limit(void **state)
 {
     size_t parts = 0;
     size_t plain = 0;
     size_t memory = 0;
     struct sirix_error err = {0};
     static char piece[6 * 4096 + 1];
-    enum { PIECES = SIRIX_JSON_STRING_BYTES_MAX / 4096 };
+    enum { STRING_MAX = 4 * 1024 * 1024, PIECES = STRING_MAX / 4096 };
+    const struct sirix_json_reader_options options = {.string_bytes_max = STRING_MAX};
 
     (void)state;
     for (size_t i = 0; i < 4096; i++) {
         memcpy(piece + 6 * i, "\\u0001", 7);
     }
     assert_int_equal(
-        read_repeated(NULL, "[\"", piece, PIECES, "\"]", &parts, &plain, &memory, &err), SIRIX_OK);
-    assert_int_equal(plain, SIRIX_JSON_STRING_BYTES_MAX);
-    assert_true(parts > 6000);
+        read_repeated(&options, "[\"", piece, PIECES, "\"]", &parts, &plain, &memory, &err),
+        SIRIX_OK);
+    assert_int_equal(plain, STRING_MAX);
+    assert_true(parts > 380);
     assert_true(memory <= 256 * 1024);
 
     assert_int_equal(
-        read_repeated(NULL, "[\"", piece, PIECES, "x\"]", &parts, &plain, &memory, &err),
+        read_repeated(&options, "[\"", piece, PIECES, "x\"]", &parts, &plain, &memory, &err),
         SIRIX_INVALID);
     assert_int_equal(err.reason, SIRIX_REASON_SIZE_LIMIT);
     assert_int_equal(err.offset, 1);
@@ -437,7 +439,7 @@ int main(void)
         cmocka_unit_test(ndjson_is_one_array),
         cmocka_unit_test(errors_name_the_byte_the_reason_and_the_pointer),
         cmocka_unit_test(a_consumer_can_name_the_place_of_its_own_error),
-        cmocka_unit_test(a_64_mib_string_of_escapes_streams_in_bounded_memory),
+        cmocka_unit_test(a_long_string_of_escapes_streams_in_bounded_memory_up_to_its_limit),
         cmocka_unit_test(nesting_past_the_limit_is_refused_in_constant_memory),
         cmocka_unit_test(the_depth_limit_can_be_set_and_counts_ndjson),
         cmocka_unit_test(parts_never_cut_a_character_and_join_to_the_whole),
