@@ -38,7 +38,7 @@ enum sirix_status sirix_inner_check(struct sirix_bytes bytes, uint32_t level, ui
     if (sirix_load_u32le(page + 4) != (uint32_t)index) {
         return sirix_page_damaged(address, "an inner page of another place in the trie", err);
     }
-    count = (uint32_t)__builtin_popcount(sirix_inner_present(page));
+    count = sirix_inner_count(sirix_inner_present(page));
     lens = sirix_load_u64le(page + 16);
     if (count == 0 || nibble_past_8(lens) ||
         (count < SIRIX_INNER_CHILDREN && lens >> (4 * count) != 0)) {

@@ -101,6 +101,15 @@ static inline uint32_t sirix_inner_present(const uint8_t *page)
     return sirix_load_u16le(page + 2);
 }
 
+/* How many bits of a presence bitmap are set; the compiler's own is a call where -mpopcnt is not given. */
+static inline uint32_t sirix_inner_count(uint32_t bits)
+{
+    bits -= bits >> 1 & 0x5555;
+    bits = (bits & 0x3333) + (bits >> 2 & 0x3333);
+    bits = (bits + (bits >> 4)) & 0x0f0f;
+    return (bits + (bits >> 8)) & 0x1f;
+}
+
 /* The sum of the 16 nibbles of a number, each at most 8. */
 static inline uint32_t sirix_inner_nibble_sum(uint64_t nibbles)
 {
@@ -122,7 +131,7 @@ static inline uint64_t sirix_inner_child(const uint8_t *page, uint32_t slot)
     if ((present >> slot & 1) == 0) {
         return 0;
     }
-    shift = 4 * (uint32_t)__builtin_popcount(present & ((UINT32_C(1) << slot) - 1));
+    shift = 4 * sirix_inner_count(present & ((UINT32_C(1) << slot) - 1));
     len = (uint32_t)(lens >> shift) & 0x0f;
     at = page + SIRIX_INNER_HEADER_BYTES +
          sirix_inner_nibble_sum(lens & ((UINT64_C(1) << shift) - 1));
