@@ -59,6 +59,7 @@ enum sirix_status sirix_lmdb_fail(struct sirix_error *err, int rc, const char *d
         status = SIRIX_EXHAUSTED;
         break;
     case MDB_CORRUPTED:
+    case MDB_BAD_TXN: /* After a damaged page, every look-up until the yield. */
     case MDB_INVALID:
     case MDB_PAGE_NOTFOUND:
     case MDB_VERSION_MISMATCH:
@@ -241,6 +242,31 @@ static enum sirix_status open_folder(struct sirix_lmdb *lmdb,
     return SIRIX_OK;
 }
 
+/*
+ * Makes the file as long as its pages. It may be shorter by right, when the last pages were freed
+ * before they were written, or because it was cut: then a look-up gives zeros, which are refused, and
+ * not the signal that reading beyond the end of a mapped file is.
+ */
+static enum sirix_status make_whole(struct sirix_lmdb *lmdb, const char *dir,
+                                    struct sirix_error *err)
+{
+    struct stat file;
+    MDB_envinfo info;
+    int rc = mdb_env_info(lmdb->env, &info);
+
+    assert(rc == MDB_SUCCESS); /* It fails for a NULL argument only. */
+    lmdb->map_bytes = info.me_mapsize;
+    if (fstat(lmdb->data_fd, &file) != 0) {
+        return sirix_fail(err, SIRIX_IO, "%s/%s: %s", dir, DATA_NAME, mdb_strerror(errno));
+    }
+    uint64_t used_bytes = sirix_lmdb_used(lmdb);
+    if ((uint64_t)file.st_size < used_bytes && ftruncate(lmdb->data_fd, (off_t)used_bytes) != 0) {
+        return sirix_fail(err, SIRIX_IO, "%s/%s: lengthen it to its pages: %s", dir, DATA_NAME,
+                          mdb_strerror(errno));
+    }
+    return SIRIX_OK;
+}
+
 static enum sirix_status open_env(struct sirix_lmdb *lmdb, const struct sirix_lmdb_options *options,
                                   uint64_t file_bytes, struct sirix_error *err)
 {
@@ -280,9 +306,8 @@ static enum sirix_status open_env(struct sirix_lmdb *lmdb, const struct sirix_lm
     if (lmdb->data_fd < 0) {
         return sirix_fail(err, SIRIX_IO, "%s/%s: %s", options->dir, DATA_NAME, mdb_strerror(errno));
     }
-    lmdb->map_bytes = map;
     lmdb->map_bytes_max = options->map_bytes_max;
-    return SIRIX_OK;
+    return make_whole(lmdb, options->dir, err);
 }
 
 /* Opens the tables in txn, making them if asked to; MDB_NOTFOUND when they are not there. */

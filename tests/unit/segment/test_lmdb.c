@@ -517,6 +517,40 @@ static void a_damaged_pack_is_named_and_others_still_read(void **state)
     assert_non_null(strstr(err.text, "pack of segments up to 511"));
 }
 
+static void a_file_that_was_cut_gives_errors_and_no_crash(void **state)
+{
+    struct fixture *f = *state;
+    char path[TEST_DIR_BYTES + 16];
+    struct stat found;
+
+    (void)sirix_segment_reserve(f->backend, 100);
+    assert_int_equal(test_put(f->backend, 1, 20, 3000).status, SIRIX_OK);
+    assert_int_equal(test_put(f->backend, 21, 20, 100).status, SIRIX_OK);
+    (void)snprintf(path, sizeof(path), "%s/data.mdb", f->dir);
+    assert_int_equal(stat(path, &found), 0);
+    for (off_t len = found.st_size - 4096; len >= 8192; len -= 4096) {
+        unsigned failures = 0;
+        struct sirix_error err = {0};
+
+        close_backend(f);
+        assert_int_equal(truncate(path, len), 0);
+        if (open_backend(f, &err) != SIRIX_OK) {
+            if (err.status != SIRIX_CORRUPT) {
+                fail_msg("cut to %u: %s", (unsigned)len, err.text);
+            }
+            continue;
+        }
+        for (uint64_t number = 1; number <= 40; number++) {
+            struct sirix_bytes whole;
+            if (get(f->reader, number, &whole, &err) != SIRIX_OK) {
+                assert_int_equal(err.status, SIRIX_CORRUPT);
+                failures++;
+            }
+        }
+        assert_true(failures > 0 || len > found.st_size - 8 * 4096);
+    }
+}
+
 /* --- The map ---------------------------------------------------------------------------------- */
 
 static void the_map_grows_with_what_is_put(void **state)
@@ -740,6 +774,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_damaged_segment_is_named_and_others_still_read, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_damaged_pack_is_named_and_others_still_read, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_was_cut_gives_errors_and_no_crash, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(the_map_grows_with_what_is_put, setup_small_map, teardown),
         cmocka_unit_test_setup_teardown(a_batch_larger_than_the_map_makes_it_grow_at_once,
