@@ -133,7 +133,9 @@ void test_rev_close(struct test_rev *f)
 
     atomic_store(&test_allocs_until_failure, -1);
     sirix_resource_unref(f->resource);
-    sirix_reader_close(f->reader);
+    if (f->reader != NULL) {
+        sirix_reader_close(f->reader);
+    }
     sirix_database_close(f->database);
     sirix_committer_pool_stop(f->pool);
     if (f->dir[0] != '\0') {
@@ -301,4 +303,43 @@ uint64_t test_branch(struct test_rev *f, const char *from, const char *name, int
     }
     sirix_view_close(&view);
     return info.id;
+}
+
+/* --- Rows ---------------------------------------------------------------------------------------- */
+
+static enum sirix_status count_row(void *context, struct sirix_bytes key, struct sirix_bytes value,
+                                   bool *stop, struct sirix_error *err)
+{
+    size_t *rows = context;
+
+    (void)key;
+    (void)value;
+    (void)stop;
+    (void)err;
+    *rows += 1;
+    return SIRIX_OK;
+}
+
+enum sirix_status test_count_rows(struct test_rev *f, const void *prefix, size_t len,
+                                  size_t *out_rows)
+{
+    sirix_reader_yield(f->reader);
+    *out_rows = 0;
+    return sirix_ref_scan(f->reader, (struct sirix_bytes){.data = prefix, .len = len},
+                          (struct sirix_bytes){0}, false, count_row, out_rows, NULL);
+}
+
+static void row_done(void *context, const struct sirix_commit_outcome *outcome)
+{
+    *(enum sirix_status *)context = outcome->status;
+}
+
+void test_put_row(struct test_rev *f, const struct sirix_rows_key *key, struct sirix_bytes value)
+{
+    const struct sirix_ref_put ref = {.key = sirix_rows_key_view(key), .value = value};
+    const struct sirix_batch batch = {.refs = &ref, .ref_count = 1};
+    enum sirix_status status = SIRIX_INTERNAL;
+
+    sirix_backend_commit(sirix_database_backend(f->database), &batch, row_done, &status);
+    assert_int_equal(status, SIRIX_OK);
 }

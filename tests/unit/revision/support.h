@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "store/revision/rows.h"
 #include "store/revision/view.h"
 
 struct test_rev {
@@ -65,6 +66,13 @@ enum sirix_status test_publish(struct test_rev *f, const struct sirix_view *base
 struct sirix_published test_set(struct test_rev *f, const char *branch, int64_t value);
 
 uint64_t test_branch(struct test_rev *f, const char *from, const char *name, int64_t expires_us);
+
+/* How many ref rows begin with these bytes, as of now. */
+enum sirix_status test_count_rows(struct test_rev *f, const void *prefix, size_t len,
+                                  size_t *out_rows);
+
+/* Writes a row past the committer, which must be idle. */
+void test_put_row(struct test_rev *f, const struct sirix_rows_key *key, struct sirix_bytes value);
 
 /*
  * Allocations until one fails (0: the next); -1: none does. Programs that use it link with malloc,

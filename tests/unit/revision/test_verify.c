@@ -426,28 +426,6 @@ static void a_label_out_of_order_is_found(void **state)
 
 /* --- Rows and records ----------------------------------------------------------------------------- */
 
-static void put_row(struct test_rev *f, const struct sirix_rows_key *key, struct sirix_bytes value);
-
-struct put_done {
-    enum sirix_status status;
-};
-
-static void row_done(void *context, const struct sirix_commit_outcome *outcome)
-{
-    ((struct put_done *)context)->status = outcome->status;
-}
-
-/* Past the committer, which is idle. */
-static void put_row(struct test_rev *f, const struct sirix_rows_key *key, struct sirix_bytes value)
-{
-    const struct sirix_ref_put ref = {.key = sirix_rows_key_view(key), .value = value};
-    const struct sirix_batch batch = {.refs = &ref, .ref_count = 1};
-    struct put_done done = {.status = SIRIX_INTERNAL};
-
-    sirix_backend_commit(sirix_database_backend(f->database), &batch, row_done, &done);
-    assert_int_equal(done.status, SIRIX_OK);
-}
-
 static void index_edit(struct test_rev *f, uint64_t revision, size_t offset, int64_t add)
 {
     const struct sirix_rows_key key =
@@ -461,7 +439,7 @@ static void index_edit(struct test_rev *f, uint64_t revision, size_t offset, int
     uint8_t *field = bytes + revision * 24 + offset;
     sirix_store_u64le(field, sirix_load_u64le(field) + (uint64_t)add);
     value.data = bytes;
-    put_row(f, &key, value);
+    test_put_row(f, &key, value);
 }
 
 static void an_index_that_disagrees_with_the_record_is_found(void **state)
@@ -489,15 +467,15 @@ static void a_head_and_counts_that_lie_are_found(void **state)
     struct sirix_head_row head = {.revision = 1, .address = last.record_address};
     struct sirix_rows_value value = sirix_rows_head_encode(&head);
 
-    put_row(f, &key, sirix_rows_value_view(&value));
+    test_put_row(f, &key, sirix_rows_value_view(&value));
     expect_fault(f, "a head has another address than the index");
     head.revision = 2;
     value = sirix_rows_head_encode(&head);
-    put_row(f, &key, sirix_rows_value_view(&value));
+    test_put_row(f, &key, sirix_rows_value_view(&value));
     expect_sound(f);
-    put_row(f, &stray, sirix_rows_value_view(&value));
+    test_put_row(f, &stray, sirix_rows_value_view(&value));
     expect_fault(f, "2 branches and 0 snapshots are there, counted are 1 and 0");
-    put_row(f, &key, (struct sirix_bytes){.data = "short", .len = 5});
+    test_put_row(f, &key, (struct sirix_bytes){.data = "short", .len = 5});
     expect_fault(f, "head row has a wrong length");
 }
 
