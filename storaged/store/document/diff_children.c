@@ -190,46 +190,412 @@ static enum sirix_status match_keys(struct sirix_diff_container *container, size
     return SIRIX_OK;
 }
 
-/* How many children of the list stand before index and are not among the differing ones. */
-static uint64_t common_before(const struct sirix_diff_children *children, size_t at)
+/* --- Moves -------------------------------------------------------------------------------------- */
+
+/* How many children that no list tells apart stand before a differing one. They rank alike in both. */
+static uint64_t commons_before(const struct sirix_diff_children *children, size_t at)
 {
-    return at < children->count ? children->items[at].index - at : UINT64_MAX;
+    return children->items[at].index - at;
+}
+
+/* Walks the common children in old order, cut where a survivor of the old list stands. */
+struct commons {
+    const struct sirix_diff_children *before;
+    uint64_t rank; /* Of the next common child. */
+    size_t passed; /* Differing children of the old list before it. */
+    size_t cut;    /* The first survivor of the old list behind it. */
+};
+
+/* Adds the runs of common children up to rank end: each stands together in both lists. */
+static size_t add_commons(struct commons *commons, uint64_t end, struct sirix_move_item *items)
+{
+    const struct sirix_diff_children *before = commons->before;
+    size_t count = 0;
+
+    while (commons->rank < end) {
+        uint64_t stop = end;
+
+        while (commons->passed < before->count &&
+               commons_before(before, commons->passed) <= commons->rank) {
+            commons->passed += 1;
+        }
+        while (commons->cut < before->count &&
+               (before->items[commons->cut].partner == SIZE_MAX ||
+                commons_before(before, commons->cut) <= commons->rank)) {
+            commons->cut += 1;
+        }
+        if (commons->cut < before->count && commons_before(before, commons->cut) < end) {
+            stop = commons_before(before, commons->cut);
+        }
+        items[count++] = (struct sirix_move_item){
+            .position = commons->rank + commons->passed,
+            .weight = stop - commons->rank,
+            .fixed = stop - commons->rank,
+        };
+        commons->rank = stop;
+    }
+    return count;
 }
 
 /*
- * The items of sirix_moves_find() in the new order: the survivors among the differing children, and
- * between them the runs of children that neither list tells apart. items has room for
- * 2 * matched + 1. Common children have the same rank among themselves in both lists: the run between
- * two survivors is known by its length.
+ * The survivors among the differing children and the runs of common ones, in the new order. Cut by the
+ * survivors of both lists, the runs are at most twice as many as these, and one.
  */
-static size_t make_move_items(const struct sirix_diff_container *container,
-                              const uint64_t *old_commons, struct sirix_move_item *items)
+static size_t make_move_items(const struct sirix_diff_container *container, uint64_t common_count,
+                              struct sirix_move_item *items)
 {
-    const struct sirix_diff_children *before = &container->before;
     const struct sirix_diff_children *after = &container->after;
-    uint64_t commons = 0;
+    struct commons commons = {.before = &container->before};
     size_t count = 0;
 
     for (size_t i = 0; i < after->count; i++) {
         const struct sirix_diff_child *child = &after->items[i];
-        uint64_t commons_here = common_before(after, i);
 
         if (child->partner == SIZE_MAX) {
             continue;
         }
-        if (commons_here != commons) {
-            items[count++] = (struct sirix_move_item){
-                .position = old_commons[0],
-                .weight = commons_here - commons,
-                .fixed = commons_here - commons,
-            };
-            commons = commons_here;
-        }
+        count += add_commons(&commons, commons_before(after, i), items + count);
         items[count++] = (struct sirix_move_item){
-            .position = before->items[child->partner].index,
+            .position = container->before.items[child->partner].index,
             .weight = 1,
             .tie = sirix_mix64(child->key) >> 32,
         };
     }
-    return count;
+    return count + add_commons(&commons, common_count, items + count);
+}
+
+static enum sirix_status find_moves(struct sirix_diff_container *container, size_t matched,
+                                    uint64_t common_count, struct sirix_error *err)
+{
+    struct sirix_move_item *items = NULL;
+    enum sirix_status status = SIRIX_OK;
+    size_t at = 0;
+    size_t count = 0;
+    size_t bytes = 0;
+
+    if (matched == 0) {
+        return SIRIX_OK;
+    }
+    if (sirix_mul_size(matched, 3 * sizeof(*items), &bytes)) {
+        items = malloc(bytes + sizeof(*items));
+    }
+    if (items == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "allocate the moves of %zu children", matched);
+    }
+    count = make_move_items(container, common_count, items);
+    assert(count <= 3 * matched + 1);
+    status = sirix_moves_find(items, count, err);
+    for (size_t i = 0; i < container->after.count && status == SIRIX_OK; i++) {
+        struct sirix_diff_child *child = &container->after.items[i];
+
+        if (child->partner == SIZE_MAX) {
+            continue;
+        }
+        while (items[at].fixed != 0) {
+            at += 1;
+        }
+        if (!items[at].kept) {
+            child->fate = SIRIX_DIFF_FATE_MOVED;
+            container->before.items[child->partner].fate = SIRIX_DIFF_FATE_MOVED;
+        }
+        at += 1;
+    }
+    free(items);
+    return status;
+}
+
+/* --- Members of one name ------------------------------------------------------------------------ */
+
+/* Reads the name of a member into buf, and its hash. */
+static enum sirix_status read_name(struct sirix_rows *rows, uint64_t key, struct sirix_buf *buf,
+                                   uint64_t *out_hash, struct sirix_document_node *out_node,
+                                   struct sirix_error *err)
+{
+    enum sirix_status status = sirix_rows_child(rows, key, out_node, err);
+
+    sirix_buf_clear(buf);
+    if (status == SIRIX_OK) {
+        status = sirix_rows_name(rows, sirix_node_listed(out_node), buf, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_hash =
+            sirix_name_hash(sirix_resource_name_seed(rows->resource), sirix_buf_view(buf)).high;
+    }
+    return status;
+}
+
+/* Whether the new member stands for the old one: the hash may lie, the names do not. */
+static enum sirix_status pair_members(struct sirix_diff *diff, size_t before_at, size_t after_at,
+                                      struct sirix_bytes name, struct sirix_error *err)
+{
+    struct sirix_diff_child *before = &diff->container.before.items[before_at];
+    struct sirix_diff_child *after = &diff->container.after.items[after_at];
+    struct sirix_document_node node;
+    bool equal = false;
+    bool same = false;
+    enum sirix_status status = sirix_rows_child(&diff->rows_before, before->key, &node, err);
+
+    if (status == SIRIX_OK) {
+        status =
+            sirix_rows_name_equals(&diff->rows_before, sirix_node_listed(&node), name, &equal, err);
+    }
+    if (status != SIRIX_OK || !equal) {
+        return status;
+    }
+    status =
+        sirix_diff_same(&diff->rows_before, before->key, &diff->rows_after, after->key, &same, err);
+    if (status == SIRIX_OK) {
+        before->fate = same ? SIRIX_DIFF_FATE_KEPT : SIRIX_DIFF_FATE_NAMED;
+        after->fate = before->fate;
+        before->partner = after_at;
+        after->partner = before_at;
+    }
+    return status;
+}
+
+/* Pairs members that are gone with new ones of the same names. */
+static enum sirix_status match_names(struct sirix_diff *diff, struct sirix_error *err)
+{
+    struct sirix_diff_children *before = &diff->container.before;
+    struct sirix_diff_children *after = &diff->container.after;
+    struct sirix_document_node node;
+    struct sirix_map places; /* Hash of a name to the place of the member that is gone. */
+    struct sirix_buf name;
+    uint64_t hash = 0;
+    enum sirix_status status = SIRIX_OK;
+
+    sirix_map_init(&places);
+    sirix_buf_init(&name, SIZE_MAX);
+    for (size_t i = 0; i < before->count && status == SIRIX_OK; i++) {
+        if (before->items[i].partner == SIZE_MAX) {
+            status = read_name(&diff->rows_before, before->items[i].key, &name, &hash, &node, err);
+            if (status == SIRIX_OK) {
+                status = sirix_map_put(&places, hash, i, err);
+            }
+        }
+    }
+    for (size_t i = 0; i < after->count && places.count != 0 && status == SIRIX_OK; i++) {
+        uint64_t place = 0;
+
+        if (after->items[i].partner != SIZE_MAX) {
+            continue;
+        }
+        status = read_name(&diff->rows_after, after->items[i].key, &name, &hash, &node, err);
+        if (status == SIRIX_OK && sirix_map_get(&places, hash, &place)) {
+            status = pair_members(diff, (size_t)place, i, sirix_buf_view(&name), err);
+        }
+    }
+    sirix_map_deinit(&places);
+    sirix_buf_deinit(&name);
+    return status;
+}
+
+static bool has_unmatched(const struct sirix_diff_children *children)
+{
+    for (size_t i = 0; i < children->count; i++) {
+        if (children->items[i].partner == SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- A container as a whole --------------------------------------------------------------------- */
+
+enum sirix_status sirix_diff_container_open(struct sirix_diff *diff,
+                                            const struct sirix_document_node *before,
+                                            const struct sirix_document_node *after, uint32_t depth,
+                                            struct sirix_error *err)
+{
+    struct sirix_diff_container *container = &diff->container;
+    size_t matched = 0;
+    enum sirix_status status = SIRIX_OK;
+
+    sirix_diff_container_deinit(container);
+    container->key = after->key;
+    container->depth = depth;
+    container->is_object = after->kind == SIRIX_NODE_OBJECT;
+    status = find_differences(diff, before, after, err);
+    if (status == SIRIX_OK) {
+        status = match_keys(container, &matched, err);
+    }
+    if (status == SIRIX_OK && !container->is_object) {
+        status = find_moves(container, matched, before->child_count - container->before.count, err);
+    }
+    if (status == SIRIX_OK && container->is_object && has_unmatched(&container->before) &&
+        has_unmatched(&container->after)) {
+        status = match_names(diff, err);
+    }
+    if (status != SIRIX_OK) {
+        sirix_diff_container_deinit(container);
+        return status;
+    }
+    container->phase = SIRIX_DIFF_PHASE_NAMED;
+    container->at = 0;
+    return SIRIX_OK;
+}
+
+/* Key of the left sibling of a child; 0: it is the first. */
+static enum sirix_status find_left(struct sirix_diff *diff, enum sirix_diff_side side, size_t at,
+                                   uint64_t *out_left, struct sirix_error *err)
+{
+    const struct sirix_diff_container *container = &diff->container;
+    const struct sirix_diff_children *children =
+        side == SIRIX_DIFF_BEFORE ? &container->before : &container->after;
+    uint64_t index = children->items[at].index;
+
+    if (index == 0) {
+        *out_left = 0;
+        return SIRIX_OK;
+    }
+    if (at > 0 && children->items[at - 1].index == index - 1) {
+        *out_left = children->items[at - 1].key;
+        return SIRIX_OK;
+    }
+    return sirix_document_child_at(sirix_diff_document(diff, side), container->key, index - 1,
+                                   out_left, err);
+}
+
+/* Fills in one side of a change of a child. */
+static enum sirix_status fill_side(struct sirix_diff *diff, enum sirix_diff_side side, size_t at,
+                                   bool with_place, struct sirix_change *change,
+                                   struct sirix_error *err)
+{
+    const struct sirix_diff_container *container = &diff->container;
+    bool is_before = side == SIRIX_DIFF_BEFORE;
+    const struct sirix_diff_child *child =
+        is_before ? &container->before.items[at] : &container->after.items[at];
+    struct sirix_change_side *out = is_before ? &change->before : &change->after;
+    struct sirix_document_node node;
+    enum sirix_status status = sirix_rows_child(is_before ? &diff->rows_before : &diff->rows_after,
+                                                child->key, &node, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    out->key = child->key;
+    out->parent = container->key;
+    out->kind = node.kind;
+    change->is_member = node.is_member;
+    if (with_place) {
+        out->index = child->index;
+        status = find_left(diff, side, at, &out->left, err);
+    }
+    return status;
+}
+
+/* A child that is new or stands elsewhere. */
+static enum sirix_status make_place(struct sirix_diff *diff, size_t at, struct sirix_change *change,
+                                    struct sirix_error *err)
+{
+    const struct sirix_diff_container *container = &diff->container;
+    const struct sirix_diff_child *child = &container->after.items[at];
+    const struct sirix_diff_child *left = at == 0 ? NULL : child - 1;
+    enum sirix_status status = fill_side(diff, SIRIX_DIFF_AFTER, at, true, change, err);
+
+    if (status == SIRIX_OK && child->fate == SIRIX_DIFF_FATE_MOVED) {
+        change->kind = SIRIX_CHANGE_MOVE;
+        status = fill_side(diff, SIRIX_DIFF_BEFORE, child->partner, true, change, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    change->anchor = change->after.left;
+    if (left != NULL && left->index + 1 == child->index && left->partner != SIZE_MAX) {
+        change->anchor = container->before.items[left->partner].key;
+    }
+    return SIRIX_OK;
+}
+
+/* A member whose value is another one, under another key. */
+static enum sirix_status make_named(struct sirix_diff *diff, size_t at, struct sirix_change *change,
+                                    struct sirix_error *err)
+{
+    size_t before_at = diff->container.after.items[at].partner;
+    struct sirix_document_node before;
+    struct sirix_document_node after;
+    bool same = false;
+    enum sirix_status status = fill_side(diff, SIRIX_DIFF_BEFORE, before_at, false, change, err);
+
+    if (status == SIRIX_OK) {
+        status = fill_side(diff, SIRIX_DIFF_AFTER, at, false, change, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    change->kind = SIRIX_CHANGE_REPLACE;
+    if (sirix_node_is_container(change->before.kind) ||
+        sirix_json_type(change->before.kind) != sirix_json_type(change->after.kind)) {
+        return SIRIX_OK;
+    }
+    change->kind = SIRIX_CHANGE_UPDATE;
+    status = sirix_rows_child(&diff->rows_before, change->before.key, &before, err);
+    if (status == SIRIX_OK) {
+        status = sirix_rows_child(&diff->rows_after, change->after.key, &after, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_diff_scalars(&diff->rows_before, &before.stored, &diff->rows_after,
+                                    &after.stored, &same, &change->equal_value, err);
+    }
+    return status;
+}
+
+/* The next child that the phase has to tell of, from at on; count when there is none. */
+static size_t next_of_phase(const struct sirix_diff_container *container)
+{
+    const struct sirix_diff_children *children =
+        container->phase == SIRIX_DIFF_PHASE_DELETES ? &container->before : &container->after;
+    size_t at = container->at;
+
+    for (; at < children->count; at++) {
+        enum sirix_diff_fate fate = children->items[at].fate;
+
+        if (container->phase == SIRIX_DIFF_PHASE_NAMED ? fate == SIRIX_DIFF_FATE_NAMED
+            : container->phase == SIRIX_DIFF_PHASE_DELETES
+                ? fate == SIRIX_DIFF_FATE_GONE
+                : fate == SIRIX_DIFF_FATE_GONE || fate == SIRIX_DIFF_FATE_MOVED) {
+            return at;
+        }
+    }
+    return SIZE_MAX;
+}
+
+enum sirix_status sirix_diff_container_next(struct sirix_diff *diff,
+                                            struct sirix_change *out_change,
+                                            struct sirix_error *err)
+{
+    struct sirix_diff_container *container = &diff->container;
+    struct sirix_change change = {.depth = container->depth};
+    enum sirix_status status = SIRIX_OK;
+    size_t at = SIZE_MAX;
+
+    while (container->phase != SIRIX_DIFF_PHASE_END) {
+        at = next_of_phase(container);
+        if (at != SIZE_MAX) {
+            break;
+        }
+        container->phase += 1;
+        container->at = 0;
+    }
+    switch (container->phase) {
+    case SIRIX_DIFF_PHASE_NAMED:
+        status = make_named(diff, at, &change, err);
+        break;
+    case SIRIX_DIFF_PHASE_DELETES:
+        change.kind = SIRIX_CHANGE_DELETE;
+        status = fill_side(diff, SIRIX_DIFF_BEFORE, at, true, &change, err);
+        break;
+    case SIRIX_DIFF_PHASE_PLACES:
+        change.kind = SIRIX_CHANGE_INSERT;
+        status = make_place(diff, at, &change, err);
+        break;
+    case SIRIX_DIFF_PHASE_END:
+        status = SIRIX_NOT_FOUND;
+        break;
+    }
+    if (status == SIRIX_OK) {
+        container->at = at + 1;
+        *out_change = change;
+    }
+    return status;
 }
