@@ -118,14 +118,15 @@ void sirix_inner_encode(const uint64_t children[SIRIX_INNER_CHILDREN], uint32_t 
     assert(level >= 1 && level <= SIRIX_TRIE_HEIGHT_MAX);
     for (uint32_t i = 0; i < SIRIX_INNER_CHILDREN; i++) {
         uint64_t distance = children[i] - base;
-        if (children[i] != 0) {
-            uint32_t len = distance_bytes(distance);
-            present |= UINT32_C(1) << i;
-            lens |= (uint64_t)len << (4 * count++);
-            for (; len != 0; len--) {
-                *at++ = (uint8_t)distance;
-                distance >>= 8;
-            }
+        uint32_t len = distance_bytes(distance);
+        if (children[i] == 0) {
+            continue;
+        }
+        present |= UINT32_C(1) << i;
+        lens |= (uint64_t)len << (4 * count++);
+        for (; len != 0; len--) {
+            *at++ = (uint8_t)distance;
+            distance >>= 8;
         }
     }
     assert(present != 0 && sirix_address_number(base) != 0);

@@ -169,12 +169,36 @@ static enum sirix_status check_header(struct sirix_bytes bytes, uint64_t address
     return SIRIX_OK;
 }
 
+/* Takes the entry at *offset over and moves behind it; its slot is at least slot_min. */
+static enum sirix_status take_entry(struct sirix_leaf_view *view, uint32_t *offset,
+                                    uint32_t slot_min, uint32_t *out_slot, struct sirix_error *err)
+{
+    const uint8_t *page = view->delta;
+    const uint32_t at = *offset;
+    uint32_t record = 0;
+    uint32_t len = 0;
+
+    if (view->delta_end - at < 2 || page[at] >= SIRIX_LEAF_KEYS || page[at] < slot_min ||
+        !read_row(page, at + 1, view->delta_end, &record, &len) ||
+        (len != 0 && sirix_record_width(page[record]) == 0)) {
+        return sirix_page_damaged(view->address, "a delta's slot or row is damaged", err);
+    }
+    *out_slot = page[at];
+    *offset = record + len;
+    view->changed |= sirix_slot_bit(page[at]);
+    if (len != 0) {
+        view->begins |= sirix_slot_bit(page[at]);
+        view->offsets[page[at]] = at + 1;
+    }
+    return SIRIX_OK;
+}
+
 static enum sirix_status init_delta(struct sirix_leaf_view *view, struct sirix_bytes bytes,
                                     struct sirix_error *err)
 {
     const uint8_t *page = bytes.data;
     uint32_t offset = SIRIX_DELTA_HEADER_BYTES;
-    uint32_t slots_seen = 0;
+    uint32_t slot_min = 0;
     enum sirix_status status =
         check_header(bytes, view->address, SIRIX_PAGE_LEAF_DELTA, &view->delta_end, err);
 
@@ -188,31 +212,15 @@ static enum sirix_status init_delta(struct sirix_leaf_view *view, struct sirix_b
         sirix_address_number(view->base_address) == 0) {
         return sirix_page_damaged(view->address, "a delta has no base or too many rows", err);
     }
-    for (uint32_t i = 0; i < page[2]; i++) {
+    for (uint32_t i = 0; status == SIRIX_OK && i < page[2]; i++) {
         uint32_t slot = 0;
-        uint32_t record = 0;
-        uint32_t len = 0;
-        if (view->delta_end - offset < 2 || page[offset] >= SIRIX_LEAF_KEYS ||
-            page[offset] < slots_seen ||
-            !read_row(page, offset + 1, view->delta_end, &record, &len)) {
-            return sirix_page_damaged(view->address, "a delta's slot or row is damaged", err);
-        }
-        slot = page[offset];
-        slots_seen = slot + 1;
-        view->changed |= sirix_slot_bit(slot);
-        if (len != 0) {
-            if (sirix_record_width(page[record]) == 0) {
-                return sirix_page_damaged(view->address, "a record is of no kind", err);
-            }
-            view->begins |= sirix_slot_bit(slot);
-            view->offsets[slot] = offset + 1;
-        }
-        offset = record + len;
+        status = take_entry(view, &offset, slot_min, &slot, err);
+        slot_min = slot + 1;
     }
-    if (offset != view->delta_end) {
-        return sirix_page_damaged(view->address, "bytes follow a delta's last row", err);
+    if (status == SIRIX_OK && offset != view->delta_end) {
+        status = sirix_page_damaged(view->address, "bytes follow a delta's last row", err);
     }
-    return SIRIX_OK;
+    return status;
 }
 
 static enum sirix_status set_base(struct sirix_leaf_view *view, struct sirix_bytes bytes,

@@ -75,25 +75,26 @@ struct sirix_text {
 
 struct sirix_node {
     enum sirix_node_kind kind;
-    uint64_t key;
-    uint64_t parent; /* Key of the stored parent. Key 0 is its own. */
     enum sirix_order order;
+    uint64_t key;
+    uint64_t parent;          /* Key of the stored parent. Key 0 is its own. */
     struct sirix_label label; /* SIRIX_ORDER_EXPLICIT only. */
     /* Fields */
-    bool name_interned;
-    uint32_t name_id;       /* Interned. */
     struct sirix_text name; /* Not interned. */
+    uint32_t name_id;       /* Interned. */
     /* Values */
-    int64_t integer;  /* INTEGER; NUMBER in decimal form: the mantissa. */
-    uint32_t scale;   /* NUMBER in decimal form: digits after the point, 1..SCALE_MAX. */
-    bool number_text; /* NUMBER kept as text. */
+    uint32_t scale;  /* NUMBER in decimal form: digits after the point, 1..SCALE_MAX. */
+    int64_t integer; /* INTEGER; NUMBER in decimal form: the mantissa. */
     struct sirix_text text;
     /* Containers */
     uint64_t child_count;
-    bool child_tree;             /* Else inline. */
     struct sirix_bytes children; /* Inline: the encoded deltas; read with sirix_node_children(). */
     uint64_t child_tree_address;
     uint64_t name_index_address; /* Objects with a child tree. */
+    /* Forms of the above */
+    bool name_interned;
+    bool number_text; /* NUMBER kept as text. */
+    bool child_tree;  /* Else inline. */
 };
 
 static inline bool sirix_node_is_field(enum sirix_node_kind kind)

@@ -18,6 +18,7 @@
 #ifndef SIRIX_STORE_PAGE_PAGE_H
 #define SIRIX_STORE_PAGE_PAGE_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -237,6 +238,7 @@ static inline struct sirix_bytes sirix_leaf_view_record(const struct sirix_leaf_
     const uint8_t *page = (view->changed >> slot & 1) != 0 ? view->delta : view->base;
     const uint8_t *at = page + view->offsets[slot];
 
+    assert(page != NULL);
     if (*at != 0xff) {
         return (struct sirix_bytes){.data = at + 1, .len = *at};
     }

@@ -382,6 +382,7 @@ enum sirix_status sirix_trie_bulk_hold(struct sirix_trie_bulk *bulk, uint64_t ke
     assert(key >= bulk->settled && key <= SIRIX_KEY_MAX);
     status = leaf_at(bulk, key >> SIRIX_LEAF_BITS, &leaf, err);
     if (status == SIRIX_OK) {
+        assert(leaf != NULL);
         leaf->held |= sirix_slot_bit((uint32_t)key & (SIRIX_LEAF_KEYS - 1));
     }
     return status;
@@ -406,6 +407,7 @@ enum sirix_status sirix_trie_bulk_put(struct sirix_trie_bulk *bulk, uint64_t key
         status = leaf_at(bulk, index + 1, &next, err);
     }
     if (status == SIRIX_OK) {
+        assert(leaf != NULL);
         leaf->offsets[slot] = (uint32_t)leaf->bytes.len;
         leaf->sizes[slot] = (uint32_t)record.len;
         status = sirix_buf_append_bytes(&leaf->bytes, record, err);
@@ -467,6 +469,24 @@ static int compare_grafts(const void *left, const void *right)
     return first_a < first_b ? -1 : first_a > first_b;
 }
 
+/* The children of the pages that were not written, of one level, become grafts. */
+static enum sirix_status graft_children(struct sirix_trie_bulk *bulk, uint32_t level,
+                                        struct sirix_error *err)
+{
+    const struct bulk_level *pages = &bulk->levels[level];
+    enum sirix_status status = SIRIX_OK;
+
+    for (size_t i = 0; status == SIRIX_OK && i < pages->count * SIRIX_INNER_CHILDREN; i++) {
+        const struct bulk_inner *page = &pages->pages[i / SIRIX_INNER_CHILDREN];
+        uint64_t slot = i % SIRIX_INNER_CHILDREN;
+        if (page->children[slot] != 0) {
+            status = add_graft(bulk, level - 1, page->index << SIRIX_INNER_BITS | slot,
+                               page->children[slot], err);
+        }
+    }
+    return status;
+}
+
 enum sirix_status sirix_trie_bulk_finish(struct sirix_trie_bulk *bulk,
                                          struct sirix_trie_graft **out_grafts, size_t *out_count,
                                          struct sirix_error *err)
@@ -478,15 +498,7 @@ enum sirix_status sirix_trie_bulk_finish(struct sirix_trie_bulk *bulk,
         assert(bulk->leaves[i]->held == 0 && bulk->leaves[i]->begins == 0);
     }
     for (uint32_t level = 1; status == SIRIX_OK && level <= SIRIX_TRIE_HEIGHT_MAX; level++) {
-        const struct bulk_level *pages = &bulk->levels[level];
-        for (size_t i = 0; i < pages->count * SIRIX_INNER_CHILDREN && status == SIRIX_OK; i++) {
-            const struct bulk_inner *page = &pages->pages[i / SIRIX_INNER_CHILDREN];
-            uint64_t slot = i % SIRIX_INNER_CHILDREN;
-            if (page->children[slot] != 0) {
-                status = add_graft(bulk, level - 1, page->index << SIRIX_INNER_BITS | slot,
-                                   page->children[slot], err);
-            }
-        }
+        status = graft_children(bulk, level, err);
     }
     if (status != SIRIX_OK) {
         return status;

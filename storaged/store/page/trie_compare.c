@@ -185,34 +185,44 @@ void sirix_trie_compare_init(struct sirix_trie_compare *compare, struct sirix_re
     compare->done = false;
 }
 
+/* Goes on to the leaf that holds the next key, or else to the next one that differs. */
+static enum sirix_status find_next_leaf(struct sirix_trie_compare *compare, struct sirix_error *err)
+{
+    const struct sirix_leaf_view *a = &compare->a.leaf;
+    const struct sirix_leaf_view *b = &compare->b.leaf;
+    const uint64_t index = compare->next_key >> SIRIX_LEAF_BITS;
+    uint64_t found = index;
+    enum sirix_status status = SIRIX_OK;
+
+    if (a->valid && a->index == index && b->valid && b->index == index) {
+        return SIRIX_OK;
+    }
+    status = find_leaf(compare, &found, err);
+    if (status == SIRIX_OK && found != index) {
+        compare->next_key = found << SIRIX_LEAF_BITS;
+    }
+    return status;
+}
+
 enum sirix_status sirix_trie_compare_next(struct sirix_trie_compare *compare,
                                           struct sirix_row *out_a, struct sirix_row *out_b,
                                           struct sirix_error *err)
 {
-    const struct sirix_leaf_view *a = &compare->a.leaf;
-    const struct sirix_leaf_view *b = &compare->b.leaf;
-    enum sirix_status status = SIRIX_NOT_FOUND;
+    enum sirix_status status = SIRIX_OK;
 
     sirix_trie_cursor_sync(&compare->a);
     sirix_trie_cursor_sync(&compare->b);
     while (!compare->done) {
-        const uint64_t index = compare->next_key >> SIRIX_LEAF_BITS;
-        uint64_t from = index;
-        if (!a->valid || a->index != index || !b->valid || b->index != index) {
-            status = find_leaf(compare, &from, err);
-            compare->done = status == SIRIX_NOT_FOUND;
-            if (status != SIRIX_OK) {
-                return status;
-            }
-        }
-        if (from != index) {
-            compare->next_key = from << SIRIX_LEAF_BITS;
+        status = find_next_leaf(compare, err);
+        compare->done = status == SIRIX_NOT_FOUND;
+        if (status != SIRIX_OK) {
+            return status;
         }
         status = next_in_leaf(compare, out_a, out_b, err);
         if (status != SIRIX_NOT_FOUND) {
             return status;
         }
-        compare->next_key = (from + 1) << SIRIX_LEAF_BITS;
+        compare->next_key = (compare->a.leaf.index + 1) << SIRIX_LEAF_BITS;
     }
     return SIRIX_NOT_FOUND;
 }

@@ -237,54 +237,80 @@ static uint32_t level_covering(const struct sirix_trie_cursor *cursor, uint64_t 
     return level;
 }
 
+/*
+ * The first child of a page at or behind the leaf *from; *from moves to the child's first leaf if that
+ * is behind. false: none, and *from is behind the page.
+ */
+static bool next_child(const uint8_t *page, uint32_t level, uint64_t *from, uint64_t *out_address)
+{
+    const uint64_t index = sirix_trie_index_at(*from, level);
+    const uint32_t slot = sirix_trie_slot_at(*from, level);
+    const uint32_t left = sirix_inner_present(page) >> slot << slot;
+    uint32_t next = 0;
+
+    if (left == 0) {
+        *from = (index + 1) << (SIRIX_INNER_BITS * level);
+        return false;
+    }
+    next = (uint32_t)__builtin_ctz(left);
+    if (next != slot) {
+        *from = (index << SIRIX_INNER_BITS | next) << (SIRIX_INNER_BITS * (level - 1));
+    }
+    *out_address = sirix_inner_child(page, next);
+    return true;
+}
+
 /* The index of the first present leaf >= from; SIRIX_NOT_FOUND when there is none. */
 static enum sirix_status find_leaf(struct sirix_trie_cursor *cursor, uint64_t from,
                                    uint64_t *out_index, struct sirix_error *err)
 {
     const uint32_t height = cursor->trie.height;
-    const uint8_t *page = NULL;
     uint64_t address = cursor->trie.root;
     uint32_t level = 0;
-    enum sirix_status status = SIRIX_OK;
 
     if (height > SIRIX_TRIE_HEIGHT_MAX) {
         return too_high(height, err);
     }
-    if (cursor->trie.root == 0 || sirix_trie_index_at(from, height) != 0) {
+    if (address == 0 || sirix_trie_index_at(from, height) != 0) {
         return SIRIX_NOT_FOUND;
     }
     level = height == 0 ? 0 : level_covering(cursor, from);
     while (level != 0) {
-        uint32_t slot = sirix_trie_slot_at(from, level);
-        uint32_t left = 0;
-        status = sirix_trie_cursor_page(cursor, level, sirix_trie_index_at(from, level), address,
-                                        &page, err);
+        const uint8_t *page = NULL;
+        enum sirix_status status = sirix_trie_cursor_page(
+            cursor, level, sirix_trie_index_at(from, level), address, &page, err);
         if (status != SIRIX_OK) {
             return status;
         }
-        left = sirix_inner_present(page) >> slot << slot;
-        if (left == 0) {
-            from = (sirix_trie_index_at(from, level) + 1) << (SIRIX_INNER_BITS * level);
-            if (sirix_trie_index_at(from, height) != 0) {
-                return SIRIX_NOT_FOUND;
-            }
+        if (next_child(page, level, &from, &address)) {
+            level--;
+        } else if (sirix_trie_index_at(from, height) != 0) {
+            return SIRIX_NOT_FOUND;
+        } else {
             level = level_covering(cursor, from);
             address = cursor->trie.root;
-            continue;
         }
-        if ((left >> slot & 1) == 0) {
-            slot = (uint32_t)__builtin_ctz(left);
-            from = (sirix_trie_index_at(from, level) << SIRIX_INNER_BITS | slot)
-                   << (SIRIX_INNER_BITS * (level - 1));
-        }
-        address = sirix_inner_child(page, slot);
-        if (sirix_address_number(address) == 0) {
-            return no_child(cursor->path_address[level], err);
-        }
-        level--;
     }
     *out_index = from;
     return SIRIX_OK;
+}
+
+/* Points the cursor at a leaf or, when that is absent, at the next one; *slot is then the first. */
+static enum sirix_status leaf_from(struct sirix_trie_cursor *cursor, uint64_t index, uint32_t *slot,
+                                   struct sirix_error *err)
+{
+    uint64_t found = 0;
+    enum sirix_status status = SIRIX_OK;
+
+    if (cursor->leaf.valid && cursor->leaf.index == index) {
+        return SIRIX_OK;
+    }
+    status = find_leaf(cursor, index, &found, err);
+    if (status == SIRIX_OK) {
+        *slot = found == index ? *slot : 0;
+        status = sirix_trie_cursor_leaf(cursor, found, err);
+    }
+    return status;
 }
 
 enum sirix_status sirix_trie_next(struct sirix_trie_cursor *cursor, uint64_t key,
@@ -298,28 +324,17 @@ enum sirix_status sirix_trie_next(struct sirix_trie_cursor *cursor, uint64_t key
         return SIRIX_NOT_FOUND;
     }
     sirix_trie_cursor_sync(cursor);
-    for (;;) {
-        if (!cursor->leaf.valid || cursor->leaf.index != index) {
-            uint64_t found = 0;
-            status = find_leaf(cursor, index, &found, err);
-            if (status != SIRIX_OK) {
-                return status;
-            }
-            slot = found == index ? slot : 0;
-            index = found;
-            status = sirix_trie_cursor_leaf(cursor, index, err);
-        }
+    do {
+        status = leaf_from(cursor, index, &slot, err);
         if (status == SIRIX_OK) {
             status = sirix_leaf_view_next(&cursor->leaf, slot, &slot, err);
         }
-        if (status != SIRIX_OK) {
-            return status;
-        }
-        if (slot < SIRIX_LEAF_KEYS) {
+        if (status == SIRIX_OK && slot < SIRIX_LEAF_KEYS) {
             row_at(&cursor->leaf, slot, out_row);
             return SIRIX_OK;
         }
-        index++;
+        index = cursor->leaf.index + 1;
         slot = 0;
-    }
+    } while (status == SIRIX_OK);
+    return status;
 }

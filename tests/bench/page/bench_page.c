@@ -129,7 +129,7 @@ static struct sirix_trie build(struct bench *bench)
     must(sirix_page_writer_finish(writer, &segments, &count, body, NULL), "finish");
     took = cpu_seconds() - start;
     (void)printf("bulk build            %8.0f ns/row   %6.2f bytes/key   height %" PRIu32 "\n",
-                 took * 1e9 / (double)(bench->keys / 2),
+                 took * 2e9 / (double)bench->keys,
                  (double)sirix_page_writer_bytes(writer) / (double)bench->keys, trie.height);
     sirix_trie_edit_free(edit);
     sirix_trie_bulk_free(bulk);

@@ -111,7 +111,8 @@ static inline uint64_t dice_roll(struct dice *dice)
 /* A number below limit. */
 static inline uint32_t dice_below(struct dice *dice, uint32_t limit)
 {
-    return (uint32_t)(dice_roll(dice) % limit);
+    assert_int_not_equal(limit, 0);
+    return limit == 0 ? 0 : (uint32_t)(dice_roll(dice) % limit);
 }
 
 /* A record of the width: its first byte is a kind of that width, the rest is anything. */
@@ -120,6 +121,7 @@ static inline struct sirix_bytes dice_record(struct dice *dice, uint32_t width, 
 {
     uint32_t kind = width == 2 ? 10 + dice_below(dice, 6) : 1 + dice_below(dice, 9);
 
+    place[0] = 0;
     for (uint32_t i = 0; i < len; i++) {
         place[i] = (uint8_t)dice_roll(dice);
     }
