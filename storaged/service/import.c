@@ -1,7 +1,7 @@
 /*
  * Import on top of an edit. The idempotency row keeps counts beside the revision:
  *
- *     varint nodes, text bytes, duplicates dropped, root key; byte: bit 0 database, bit 1 resource
+ *     varint nodes, text bytes, duplicates dropped, root key, items; byte: bit 0 database, bit 1 resource
  *     created
  */
 #include "service/import.h"
@@ -24,6 +24,7 @@ struct sirix_import {
     struct sirix_arena arena;
     struct sirix_edit_result built;
     uint64_t text_bytes;
+    uint64_t items;
     bool based;
     bool database_created;
     bool resource_created;
@@ -40,6 +41,7 @@ static size_t encode_answer(const struct sirix_import *import, uint8_t out[ANSWE
     len += sirix_varint_encode(import->text_bytes, out + len);
     len += sirix_varint_encode(import->built.duplicates_dropped, out + len);
     len += sirix_varint_encode(import->built.key, out + len);
+    len += sirix_varint_encode(import->items, out + len);
     out[len++] = (uint8_t)((import->database_created ? CREATED_DATABASE : 0) |
                            (import->resource_created ? CREATED_RESOURCE : 0));
     return len;
@@ -49,7 +51,7 @@ static enum sirix_status decode_answer(struct sirix_bytes answer,
                                        struct sirix_import_result *result, struct sirix_error *err)
 {
     uint64_t *const numbers[] = {&result->nodes, &result->text_bytes, &result->duplicates_dropped,
-                                 &result->root_key};
+                                 &result->root_key, &result->items};
     const uint8_t *at = answer.data;
     size_t left = answer.len;
 
@@ -283,8 +285,13 @@ enum sirix_status sirix_import_feed(struct sirix_import *import, struct sirix_by
 
 enum sirix_status sirix_import_end(struct sirix_import *import, struct sirix_error *err)
 {
+    struct sirix_document_node node;
     enum sirix_status status = sirix_edit_value_end(import->edit, &import->built, err);
 
+    if (status == SIRIX_OK && import->wanted.ndjson) {
+        status = sirix_edit_get(import->edit, import->built.key, &node, err);
+        import->items = status == SIRIX_OK ? node.child_count : 0;
+    }
     sirix_reader_yield(import->write.target.reader);
     return status;
 }
@@ -360,6 +367,7 @@ enum sirix_status sirix_import_publish(struct sirix_import *import,
         .text_bytes = import->text_bytes,
         .duplicates_dropped = import->built.duplicates_dropped,
         .root_key = import->built.key,
+        .items = import->items,
         .database_created = import->database_created,
         .resource_created = import->resource_created,
     };

@@ -31,6 +31,7 @@ struct sirix_import_result {
     uint64_t text_bytes;
     uint64_t duplicates_dropped;
     uint64_t root_key;
+    uint64_t items; /* Of NDJSON. */
     bool database_created;
     bool resource_created;
 };

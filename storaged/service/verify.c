@@ -44,7 +44,7 @@ static enum sirix_status on_fault(void *context, const struct sirix_error *fault
     }
     (void)pthread_mutex_unlock(&run->mutex);
     if (kept) {
-        run->wake(run->context);
+        run->wake(run->context, false);
     }
     return SIRIX_OK;
 }
@@ -64,7 +64,7 @@ static enum sirix_status on_yield(void *context, const struct sirix_verify_progr
         run->progress = *progress;
         run->progress_new = true;
         (void)pthread_mutex_unlock(&run->mutex);
-        run->wake(run->context);
+        run->wake(run->context, false);
     }
     sirix_reader_yield(run->target.reader);
     return sirix_cancel_check(run->request.cancel, err);
@@ -102,7 +102,7 @@ static void *run_verify(void *context)
     run->err = err;
     run->ended = true;
     (void)pthread_mutex_unlock(&run->mutex);
-    run->wake(run->context);
+    run->wake(run->context, true);
     return NULL;
 }
 

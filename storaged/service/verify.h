@@ -29,8 +29,8 @@ struct sirix_verify_news {
     struct sirix_error problem;            /* PROBLEM. */
 };
 
-/* Any thread: there is news. May only wake. */
-typedef void (*sirix_verify_wake_fn)(void *context);
+/* On the checking thread: there is news. May only wake. last: it is not called any more. */
+typedef void (*sirix_verify_wake_fn)(void *context, bool last);
 
 /* SIRIX_EXHAUSTED: enough of them run. resource empty: all of the database. */
 enum sirix_status sirix_verify_start(const struct sirix_request *request,
@@ -44,7 +44,7 @@ enum sirix_status sirix_verify_next(struct sirix_verify_run *run,
                                     struct sirix_verify_news *out_news,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Stops it and waits for its thread; wake is not called any more. NULL is allowed. */
+/* Stops it and waits for its thread. NULL is allowed. */
 void sirix_verify_stop(struct sirix_verify_run *run);
 
 #endif

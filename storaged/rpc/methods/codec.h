@@ -1,0 +1,137 @@
+/*
+ * Between the messages of storage.proto and the service's plain structures: what more than one
+ * method needs. Nothing here decides anything.
+ */
+#ifndef SIRIX_RPC_CODEC_H
+#define SIRIX_RPC_CODEC_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "rpc/methods/storage.h"
+#include "rpc/runtime/call.h"
+#include "rpc/runtime/server.h"
+#include "service/apply.h"
+#include "service/labels.h"
+#include "service/write.h"
+#include "sirix/storage/v1/storage.pb-c.h"
+
+/* What every method of the service is given as its context. */
+struct sirix_rpc_storage {
+    struct sirix_service *service;
+    struct sirix_rpc_server *server;
+    bool embedded;
+    int64_t started_us;
+};
+
+static inline struct sirix_rpc_storage *sirix_rpc_storage_of(struct sirix_rpc_call *call)
+{
+    return sirix_rpc_call_context(call);
+}
+
+/* Who asks. */
+struct sirix_request sirix_rpc_request(struct sirix_rpc_call *call);
+
+/* --- Bytes -------------------------------------------------------------------------------------- */
+
+static inline struct sirix_bytes sirix_rpc_bytes(ProtobufCBinaryData binary)
+{
+    return (struct sirix_bytes){.data = binary.data, .len = binary.len};
+}
+
+/* protobuf-c takes non-const pointers for bytes that it only reads; the cast lives here alone. */
+static inline ProtobufCBinaryData sirix_rpc_binary(struct sirix_bytes bytes)
+{
+    union {
+        const void *in;
+        void *out;
+    } pointer = {.in = bytes.data};
+
+    return (ProtobufCBinaryData){.len = bytes.len, .data = pointer.out};
+}
+
+static inline ProtobufCBinaryData sirix_rpc_binary_str(const char *text)
+{
+    return sirix_rpc_binary((struct sirix_bytes){.data = text, .len = strlen(text)});
+}
+
+/* Times before 1970 do not occur in a store. */
+static inline uint64_t sirix_rpc_time(int64_t time_us)
+{
+    return time_us < 0 ? 0 : (uint64_t)time_us;
+}
+
+/*
+ * count structures of size bytes in the call's arena, and a list of pointers to them, as repeated
+ * fields want it. *out_list is NULL for count 0.
+ */
+enum sirix_status sirix_rpc_list(struct sirix_rpc_call *call, size_t count, size_t size,
+                                 void **out_items, void ***out_list,
+                                 struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* --- Requests ----------------------------------------------------------------------------------- */
+
+/* message may be NULL: the newest of main. */
+struct sirix_view_request sirix_rpc_view(const Sirix__Storage__V1__View *message);
+
+/*
+ * options may be NULL. request is the whole message, whose hash stands for it under an idempotency
+ * key. The bytes stay those of the message.
+ */
+enum sirix_status sirix_rpc_write_options(const Sirix__Storage__V1__WriteOptions *options,
+                                          const ProtobufCMessage *request,
+                                          struct sirix_write_options *out_options,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The hash of a message as it would be packed. */
+enum sirix_status sirix_rpc_hash(const ProtobufCMessage *message,
+                                 uint8_t out_hash[SIRIX_SHA256_BYTES],
+                                 struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* SIRIX_INVALID names the field where the position is none of ours. */
+enum sirix_status sirix_rpc_place(const Sirix__Storage__V1__Place *message, const char *field,
+                                  uint64_t *out_target, enum sirix_place *out_place,
+                                  uint64_t *out_index, struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* --- Answers ------------------------------------------------------------------------------------ */
+
+void sirix_rpc_write_result(const struct sirix_write_result *result,
+                            Sirix__Storage__V1__WriteResult *out_message);
+Sirix__Storage__V1__NodeKind sirix_rpc_kind(enum sirix_value_kind kind);
+void sirix_rpc_branch(const struct sirix_branch_item *item,
+                      Sirix__Storage__V1__Branch *out_message);
+void sirix_rpc_snapshot(const struct sirix_snapshot_item *item,
+                        Sirix__Storage__V1__Snapshot *out_message);
+
+/* --- Writes that take a turn -------------------------------------------------------------------- */
+
+struct sirix_rpc_turn;
+
+/* The write itself, with the turn held. It closes the write and replies. */
+typedef enum sirix_status (*sirix_rpc_turn_fn)(struct sirix_rpc_call *call, void *state,
+                                               struct sirix_error *err);
+
+/* First member of the state of such a method. */
+struct sirix_rpc_turn {
+    struct sirix_rpc_call *call;
+    struct sirix_write *write;
+    sirix_rpc_turn_fn run;
+    bool waits;
+};
+
+/*
+ * Asks for the turn of an opened write and calls run, at once or when it came. Returns what run
+ * returned, or SIRIX_OK while it waits.
+ */
+enum sirix_status sirix_rpc_turn_take(struct sirix_rpc_call *call, struct sirix_rpc_turn *turn,
+                                      struct sirix_write *write, sirix_rpc_turn_fn run,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* For the method's row: woken, cancelled, draining. */
+enum sirix_status sirix_rpc_turn_woken(struct sirix_rpc_call *call, void *state,
+                                       struct sirix_error *err);
+void sirix_rpc_turn_cancelled(struct sirix_rpc_call *call, void *state);
+enum sirix_status sirix_rpc_turn_draining(struct sirix_rpc_call *call, void *state,
+                                          struct sirix_error *err);
+
+#endif

@@ -1,0 +1,337 @@
+/* Snapshots and branches. */
+#include "service/labels.h"
+
+#include "base/name.h"
+#include "rpc/methods/codec.h"
+
+/* --- Snapshots ---------------------------------------------------------------------------------- */
+
+static enum sirix_status create_snapshot(struct sirix_rpc_call *call, void *state,
+                                         const ProtobufCMessage *message, struct sirix_error *err)
+{
+    const Sirix__Storage__V1__CreateSnapshotRequest *request =
+        (const Sirix__Storage__V1__CreateSnapshotRequest *)message;
+    const struct sirix_request who = sirix_rpc_request(call);
+    struct sirix_label_request wanted = {
+        .database = sirix_rpc_bytes(request->database),
+        .resource = sirix_rpc_bytes(request->resource),
+        .name = sirix_rpc_bytes(request->name),
+        .view = sirix_rpc_view(request->view),
+        .replace = request->replace,
+    };
+    Sirix__Storage__V1__CreateSnapshotResponse answer =
+        SIRIX__STORAGE__V1__CREATE_SNAPSHOT_RESPONSE__INIT;
+    Sirix__Storage__V1__Snapshot snapshot;
+    struct sirix_snapshot_change change = {0};
+    bool replayed = false;
+
+    (void)state;
+    enum sirix_status status =
+        sirix_rpc_write_options(request->options, message, &wanted.options, err);
+    if (status == SIRIX_OK) {
+        status = sirix_service_create_snapshot(&who, &wanted, &change, &replayed, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    sirix_rpc_snapshot(&change.snapshot, &snapshot);
+    answer.snapshot = &snapshot;
+    answer.previous_revision = change.previous_revision;
+    answer.changed = change.changed;
+    answer.replayed = replayed;
+    return sirix_rpc_call_reply(call, &answer.base, err);
+}
+
+static enum sirix_status list_snapshots(struct sirix_rpc_call *call, void *state,
+                                        const ProtobufCMessage *message, struct sirix_error *err)
+{
+    const Sirix__Storage__V1__ListSnapshotsRequest *request =
+        (const Sirix__Storage__V1__ListSnapshotsRequest *)message;
+    const struct sirix_request who = sirix_rpc_request(call);
+    const struct sirix_label_page page = {
+        .database = sirix_rpc_bytes(request->database),
+        .resource = sirix_rpc_bytes(request->resource),
+        .page_size = request->page_size,
+        .cursor = sirix_rpc_bytes(request->cursor),
+    };
+    Sirix__Storage__V1__ListSnapshotsResponse answer =
+        SIRIX__STORAGE__V1__LIST_SNAPSHOTS_RESPONSE__INIT;
+    struct sirix_snapshot_item *items = NULL;
+    void *messages = NULL;
+    void **list = NULL;
+    size_t count = 0;
+    bool more = false;
+
+    (void)state;
+    enum sirix_status status = sirix_service_list_snapshots(&who, &page, sirix_rpc_call_arena(call),
+                                                            &items, &count, &more, err);
+    if (status == SIRIX_OK) {
+        status = sirix_rpc_list(call, count, sizeof(Sirix__Storage__V1__Snapshot), &messages, &list,
+                                err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        sirix_rpc_snapshot(&items[i], list[i]);
+    }
+    answer.n_snapshots = count;
+    answer.snapshots = (Sirix__Storage__V1__Snapshot **)list;
+    if (more && count != 0) {
+        answer.next_cursor = sirix_rpc_binary_str(items[count - 1].name);
+    }
+    return sirix_rpc_call_reply(call, &answer.base, err);
+}
+
+static enum sirix_status delete_snapshot(struct sirix_rpc_call *call, void *state,
+                                         const ProtobufCMessage *message, struct sirix_error *err)
+{
+    const Sirix__Storage__V1__DeleteSnapshotRequest *request =
+        (const Sirix__Storage__V1__DeleteSnapshotRequest *)message;
+    const struct sirix_request who = sirix_rpc_request(call);
+    struct sirix_label_request wanted = {
+        .database = sirix_rpc_bytes(request->database),
+        .resource = sirix_rpc_bytes(request->resource),
+        .name = sirix_rpc_bytes(request->name),
+    };
+    Sirix__Storage__V1__DeleteSnapshotResponse answer =
+        SIRIX__STORAGE__V1__DELETE_SNAPSHOT_RESPONSE__INIT;
+    bool replayed = false;
+
+    (void)state;
+    enum sirix_status status =
+        sirix_rpc_write_options(request->options, message, &wanted.options, err);
+    if (status == SIRIX_OK) {
+        status = sirix_service_delete_snapshot(&who, &wanted, &answer.revision, &replayed, err);
+    }
+    answer.replayed = replayed;
+    return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
+}
+
+/* --- Branches ----------------------------------------------------------------------------------- */
+
+static enum sirix_status create_branch(struct sirix_rpc_call *call, void *state,
+                                       const ProtobufCMessage *message, struct sirix_error *err)
+{
+    const Sirix__Storage__V1__CreateBranchRequest *request =
+        (const Sirix__Storage__V1__CreateBranchRequest *)message;
+    const struct sirix_request who = sirix_rpc_request(call);
+    struct sirix_label_request wanted = {
+        .database = sirix_rpc_bytes(request->database),
+        .resource = sirix_rpc_bytes(request->resource),
+        .name = sirix_rpc_bytes(request->name),
+        .view = sirix_rpc_view(request->view),
+        .expires_us = request->expires_at_us > (uint64_t)SIRIX_TIME_US_MAX
+                          ? SIRIX_TIME_US_MAX
+                          : (int64_t)request->expires_at_us,
+    };
+    Sirix__Storage__V1__CreateBranchResponse answer =
+        SIRIX__STORAGE__V1__CREATE_BRANCH_RESPONSE__INIT;
+    Sirix__Storage__V1__Branch branch;
+    struct sirix_branch_item item = {0};
+    bool replayed = false;
+
+    (void)state;
+    enum sirix_status status =
+        sirix_rpc_write_options(request->options, message, &wanted.options, err);
+    if (status == SIRIX_OK) {
+        status = sirix_service_create_branch(&who, &wanted, &item, &replayed, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    sirix_rpc_branch(&item, &branch);
+    answer.branch = &branch;
+    answer.replayed = replayed;
+    return sirix_rpc_call_reply(call, &answer.base, err);
+}
+
+static enum sirix_status list_branches(struct sirix_rpc_call *call, void *state,
+                                       const ProtobufCMessage *message, struct sirix_error *err)
+{
+    const Sirix__Storage__V1__ListBranchesRequest *request =
+        (const Sirix__Storage__V1__ListBranchesRequest *)message;
+    const struct sirix_request who = sirix_rpc_request(call);
+    const struct sirix_label_page page = {
+        .database = sirix_rpc_bytes(request->database),
+        .resource = sirix_rpc_bytes(request->resource),
+        .page_size = request->page_size,
+        .cursor = sirix_rpc_bytes(request->cursor),
+    };
+    Sirix__Storage__V1__ListBranchesResponse answer =
+        SIRIX__STORAGE__V1__LIST_BRANCHES_RESPONSE__INIT;
+    struct sirix_branch_item *items = NULL;
+    void *messages = NULL;
+    void **list = NULL;
+    size_t count = 0;
+    bool more = false;
+
+    (void)state;
+    enum sirix_status status = sirix_service_list_branches(&who, &page, sirix_rpc_call_arena(call),
+                                                           &items, &count, &more, err);
+    if (status == SIRIX_OK) {
+        status =
+            sirix_rpc_list(call, count, sizeof(Sirix__Storage__V1__Branch), &messages, &list, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        sirix_rpc_branch(&items[i], list[i]);
+    }
+    answer.n_branches = count;
+    answer.branches = (Sirix__Storage__V1__Branch **)list;
+    if (more && count != 0) {
+        answer.next_cursor = sirix_rpc_binary_str(items[count - 1].name);
+    }
+    return sirix_rpc_call_reply(call, &answer.base, err);
+}
+
+/* --- Calls that move or remove a head take its turn --------------------------------------------- */
+
+struct head_state {
+    struct sirix_rpc_turn turn;
+    struct sirix_write write;
+    const Sirix__Storage__V1__DeleteBranchRequest *deletion;
+    const Sirix__Storage__V1__PromoteRequest *promotion;
+};
+
+static enum sirix_status delete_branch_run(struct sirix_rpc_call *call, void *state,
+                                           struct sirix_error *err)
+{
+    struct head_state *head = state;
+    Sirix__Storage__V1__DeleteBranchResponse answer =
+        SIRIX__STORAGE__V1__DELETE_BRANCH_RESPONSE__INIT;
+    bool replayed = false;
+
+    enum sirix_status status = sirix_delete_branch_run(
+        &head->write, sirix_rpc_bytes(head->deletion->database), &answer.revision, &replayed, err);
+    sirix_write_close(&head->write);
+    answer.replayed = replayed;
+    return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
+}
+
+static enum sirix_status delete_branch(struct sirix_rpc_call *call, void *state,
+                                       const ProtobufCMessage *message, struct sirix_error *err)
+{
+    struct head_state *head = state;
+    const struct sirix_request who = sirix_rpc_request(call);
+    struct sirix_write_options options;
+
+    head->deletion = (const Sirix__Storage__V1__DeleteBranchRequest *)message;
+    enum sirix_status status =
+        sirix_rpc_write_options(head->deletion->options, message, &options, err);
+    if (status == SIRIX_OK) {
+        status =
+            sirix_name_check(SIRIX_NAME_BRANCH, sirix_rpc_bytes(head->deletion->name), "name", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_write_open(&who, &options, sirix_rpc_bytes(head->deletion->database),
+                                  sirix_rpc_bytes(head->deletion->resource),
+                                  sirix_rpc_bytes(head->deletion->name), &head->write, err);
+    }
+    return status == SIRIX_OK
+               ? sirix_rpc_turn_take(call, &head->turn, &head->write, delete_branch_run, err)
+               : status;
+}
+
+static enum sirix_status promote_run(struct sirix_rpc_call *call, void *state,
+                                     struct sirix_error *err)
+{
+    struct head_state *head = state;
+    Sirix__Storage__V1__PromoteResponse answer = SIRIX__STORAGE__V1__PROMOTE_RESPONSE__INIT;
+    struct sirix_promotion promotion = {0};
+    bool replayed = false;
+
+    enum sirix_status status =
+        sirix_promote_run(&head->write, sirix_rpc_bytes(head->promotion->database),
+                          sirix_rpc_bytes(head->promotion->branch), head->promotion->replace,
+                          &promotion, &replayed, err);
+    sirix_write_close(&head->write);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    answer.revision = promotion.revision;
+    answer.previous_revision = promotion.previous_revision;
+    answer.changed = promotion.changed;
+    answer.replayed = replayed;
+    return sirix_rpc_call_reply(call, &answer.base, err);
+}
+
+static enum sirix_status promote(struct sirix_rpc_call *call, void *state,
+                                 const ProtobufCMessage *message, struct sirix_error *err)
+{
+    struct head_state *head = state;
+    const struct sirix_request who = sirix_rpc_request(call);
+    struct sirix_write_options options;
+
+    head->promotion = (const Sirix__Storage__V1__PromoteRequest *)message;
+    enum sirix_status status =
+        sirix_rpc_write_options(head->promotion->options, message, &options, err);
+    if (status == SIRIX_OK) {
+        status = sirix_name_check(SIRIX_NAME_BRANCH, sirix_rpc_bytes(head->promotion->branch),
+                                  "branch", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_write_open(&who, &options, sirix_rpc_bytes(head->promotion->database),
+                                  sirix_rpc_bytes(head->promotion->resource),
+                                  sirix_rpc_bytes(head->promotion->target), &head->write, err);
+    }
+    return status == SIRIX_OK
+               ? sirix_rpc_turn_take(call, &head->turn, &head->write, promote_run, err)
+               : status;
+}
+
+static void head_ended(void *state)
+{
+    sirix_write_close(&((struct head_state *)state)->write);
+}
+
+#define MOVES_A_HEAD                                                                               \
+    .writes = true, .state_bytes = sizeof(struct head_state), .woken = sirix_rpc_turn_woken,       \
+    .cancelled = sirix_rpc_turn_cancelled, .draining = sirix_rpc_turn_draining,                    \
+    .ended = head_ended
+
+const struct sirix_rpc_method sirix_rpc_label_methods[] = {
+    {
+        .path = SIRIX_RPC_STORAGE_PATH("CreateSnapshot"),
+        .request = &sirix__storage__v1__create_snapshot_request__descriptor,
+        .writes = true,
+        .start = create_snapshot,
+    },
+    {
+        .path = SIRIX_RPC_STORAGE_PATH("ListSnapshots"),
+        .request = &sirix__storage__v1__list_snapshots_request__descriptor,
+        .start = list_snapshots,
+    },
+    {
+        .path = SIRIX_RPC_STORAGE_PATH("DeleteSnapshot"),
+        .request = &sirix__storage__v1__delete_snapshot_request__descriptor,
+        .writes = true,
+        .start = delete_snapshot,
+    },
+    {
+        .path = SIRIX_RPC_STORAGE_PATH("CreateBranch"),
+        .request = &sirix__storage__v1__create_branch_request__descriptor,
+        .writes = true,
+        .start = create_branch,
+    },
+    {
+        .path = SIRIX_RPC_STORAGE_PATH("ListBranches"),
+        .request = &sirix__storage__v1__list_branches_request__descriptor,
+        .start = list_branches,
+    },
+    {
+        .path = SIRIX_RPC_STORAGE_PATH("DeleteBranch"),
+        .request = &sirix__storage__v1__delete_branch_request__descriptor,
+        .start = delete_branch,
+        MOVES_A_HEAD,
+    },
+    {
+        .path = SIRIX_RPC_STORAGE_PATH("Promote"),
+        .request = &sirix__storage__v1__promote_request__descriptor,
+        .start = promote,
+        MOVES_A_HEAD,
+    },
+    {.path = NULL},
+};
