@@ -107,7 +107,7 @@ enum sirix_status sirix_arena_alloc_aligned(struct sirix_arena *arena, size_t si
     assert(align != 0 && (align & (align - 1)) == 0 && align <= ALIGN_MAX);
 
     size_t padding = (size_t)(-(uintptr_t)arena->next & (align - 1));
-    size_t room = (size_t)(arena->end - arena->next);
+    size_t room = arena->next == NULL ? 0 : (size_t)(arena->end - arena->next);
 
     if (size > arena->limit_bytes - arena->used_bytes) {
         return sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,

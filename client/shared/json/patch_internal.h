@@ -13,7 +13,7 @@ enum sirix_status patch_mark(struct sirix_arena *scratch, struct sirix_json_tree
                              struct sirix_json_node *a, struct sirix_json_node *b,
                              uint32_t *out_marks, struct sirix_error *err);
 
-enum { PATCH_NO_MATCH = UINT32_MAX };
+#define PATCH_NO_MATCH UINT32_MAX
 
 /* How the elements of two arrays belong together; arrays in the scratch arena. */
 struct patch_match {

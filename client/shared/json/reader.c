@@ -14,6 +14,7 @@
 #include <emmintrin.h>
 #endif
 
+static const uint8_t NOTHING[1]; /* Where an empty chunk lies. */
 static const uint8_t BOM[] = {0xef, 0xbb, 0xbf};
 
 struct literal {
@@ -375,7 +376,8 @@ static enum sirix_status read_separator(struct sirix_json_reader *reader, bool *
 void sirix_json_reader_init(struct sirix_json_reader *reader,
                             const struct sirix_json_reader_options *options)
 {
-    *reader = (struct sirix_json_reader){.state = STATE_START};
+    *reader = (struct sirix_json_reader){
+        .start = NOTHING, .at = NOTHING, .end = NOTHING, .state = STATE_START};
     if (options != NULL) {
         reader->options = *options;
     }
@@ -417,7 +419,6 @@ void sirix_json_reader_reset(struct sirix_json_reader *reader)
 void sirix_json_reader_feed(struct sirix_json_reader *reader, struct sirix_bytes chunk,
                             bool is_last)
 {
-    static const uint8_t NOTHING[1];
     const uint8_t *start = chunk.len == 0 ? NOTHING : chunk.data;
 
     assert(reader->at == reader->end && !reader->is_last);

@@ -147,9 +147,42 @@ static enum unit_result look_unit(const uint8_t *text, size_t len, struct unit *
     return result;
 }
 
-static enum sirix_status fail_unit(struct sirix_json_reader *reader, enum unit_result result,
+static size_t canonical_len(const struct scan *scan)
+{
+    return scan->reader->buf.len + (size_t)(scan->at - scan->span);
+}
+
+static enum sirix_status fail_too_long(struct sirix_json_reader *reader, struct sirix_error *err)
+{
+    if (reader->token == TOKEN_NAME) {
+        return reader_fail(reader, SIRIX_REASON_SIZE_LIMIT, reader->token_offset, err,
+                           "a name longer than %d bytes", SIRIX_JSON_NAME_BYTES_MAX);
+    }
+    return reader_fail(reader, SIRIX_REASON_SIZE_LIMIT, reader->token_offset, err,
+                       "a string longer than %zu bytes", reader->options.string_bytes_max);
+}
+
+/*
+ * A string that is too long already is refused for that, whatever else is wrong behind: the verdict
+ * may not depend on where parts and chunks end.
+ */
+static bool is_too_long(const struct scan *scan)
+{
+    const struct sirix_json_reader *reader = scan->reader;
+    size_t max =
+        reader->token == TOKEN_NAME ? SIRIX_JSON_NAME_BYTES_MAX : reader->options.string_bytes_max;
+
+    return canonical_len(scan) - scan->shrink > max - reader->token_plain_before;
+}
+
+static enum sirix_status fail_unit(const struct scan *scan, enum unit_result result,
                                    uint64_t offset, struct sirix_error *err)
 {
+    struct sirix_json_reader *reader = scan->reader;
+
+    if (is_too_long(scan)) {
+        return fail_too_long(reader, err);
+    }
     switch (result) {
     case UNIT_BAD_ESCAPE:
         return reader_fail(reader, SIRIX_REASON_JSON_SYNTAX, offset, err,
@@ -166,11 +199,6 @@ static enum sirix_status fail_unit(struct sirix_json_reader *reader, enum unit_r
         break;
     }
     return reader_fail(reader, SIRIX_REASON_JSON_ENCODING, offset, err, "invalid UTF-8");
-}
-
-static size_t canonical_len(const struct scan *scan)
-{
-    return scan->reader->buf.len + (size_t)(scan->at - scan->span);
 }
 
 /* Moves the span to the buffer; it starts again at next. */
@@ -216,16 +244,6 @@ static enum sirix_status take_unit(struct scan *scan, const uint8_t *text, const
     return status;
 }
 
-static enum sirix_status fail_too_long(struct sirix_json_reader *reader, struct sirix_error *err)
-{
-    if (reader->token == TOKEN_NAME) {
-        return reader_fail(reader, SIRIX_REASON_SIZE_LIMIT, reader->token_offset, err,
-                           "a name longer than %d bytes", SIRIX_JSON_NAME_BYTES_MAX);
-    }
-    return reader_fail(reader, SIRIX_REASON_SIZE_LIMIT, reader->token_offset, err,
-                       "a string longer than %zu bytes", reader->options.string_bytes_max);
-}
-
 /* Gives what there is as an event; is_over: the closing quote is next. */
 static enum sirix_status give(struct scan *scan, bool is_over, struct sirix_json_event *out,
                               struct sirix_error *err)
@@ -233,10 +251,9 @@ static enum sirix_status give(struct scan *scan, bool is_over, struct sirix_json
     struct sirix_json_reader *reader = scan->reader;
     bool is_name = reader->token == TOKEN_NAME;
     size_t plain = canonical_len(scan) - scan->shrink;
-    size_t max = is_name ? SIRIX_JSON_NAME_BYTES_MAX : reader->options.string_bytes_max;
     struct sirix_bytes text = {.data = scan->span, .len = (size_t)(scan->at - scan->span)};
 
-    if (plain > max - reader->token_plain_before || (is_name && !is_over)) {
+    if (is_too_long(scan) || (is_name && !is_over)) {
         return fail_too_long(reader, err);
     }
     if (reader->text_changed) {
@@ -276,7 +293,7 @@ static enum sirix_status suspend(struct scan *scan, size_t left, struct sirix_js
     struct sirix_json_reader *reader = scan->reader;
 
     if (reader->is_last) {
-        return fail_unit(reader, UNIT_SHORT, reader_offset_of(reader, reader->end), err);
+        return fail_unit(scan, UNIT_SHORT, reader_offset_of(reader, reader->end), err);
     }
     memcpy(reader->pending, scan->at, left);
     reader->pending_len = (uint8_t)left;
@@ -306,14 +323,14 @@ static enum sirix_status complete_pending(struct scan *scan, bool *out_short,
     if (result == UNIT_SHORT) {
         *out_short = true;
         if (reader->is_last) {
-            return fail_unit(reader, result, reader_offset_of(reader, reader->end), err);
+            return fail_unit(scan, result, reader_offset_of(reader, reader->end), err);
         }
         reader->pending_len = (uint8_t)(had + more);
         reader_need_input(reader, out);
         return SIRIX_OK;
     }
     if (result != UNIT_OK) {
-        return fail_unit(reader, result, reader_offset_of(reader, scan->at) - had, err);
+        return fail_unit(scan, result, reader_offset_of(reader, scan->at) - had, err);
     }
     reader->pending_len = 0;
     scan->at += unit.len - had;
@@ -352,6 +369,9 @@ static enum sirix_status look_over(struct scan *scan, struct sirix_json_event *o
             continue;
         }
         if (*scan->at < 0x20) {
+            if (is_too_long(scan)) {
+                return fail_too_long(reader, err);
+            }
             return reader_fail(reader, SIRIX_REASON_JSON_SYNTAX, reader_offset_of(reader, scan->at),
                                err, "a control character (0x%02x) that is not escaped in a string",
                                *scan->at);
@@ -362,7 +382,7 @@ static enum sirix_status look_over(struct scan *scan, struct sirix_json_event *o
             return suspend(scan, left, out, err);
         }
         if (result != UNIT_OK) {
-            return fail_unit(reader, result, reader_offset_of(reader, scan->at), err);
+            return fail_unit(scan, result, reader_offset_of(reader, scan->at), err);
         }
         if (*scan->at >= 0x80) {
             scan->at += unit.len; /* A valid character is canonical as it stands. */

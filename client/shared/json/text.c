@@ -81,9 +81,12 @@ bool sirix_json_text_has_escapes(struct sirix_bytes canonical)
 size_t sirix_json_text_plain_len(struct sirix_bytes canonical)
 {
     const uint8_t *text = canonical.data;
-    const uint8_t *end = text + canonical.len;
     size_t len = canonical.len;
 
+    if (len == 0) {
+        return 0; /* Then there may be no address to add to. */
+    }
+    const uint8_t *end = text + canonical.len;
     while (text < end && (text = memchr(text, '\\', (size_t)(end - text))) != NULL) {
         size_t escape = end - text >= 6 && text[1] == 'u' ? 6 : 2;
 
@@ -160,7 +163,7 @@ enum sirix_status sirix_json_text_unescape(struct sirix_buf *buf, struct sirix_b
                                            struct sirix_error *err)
 {
     const uint8_t *text = canonical.data;
-    const uint8_t *end = text + canonical.len;
+    const uint8_t *end = canonical.len == 0 ? text : text + canonical.len;
     enum sirix_status status = sirix_buf_reserve(buf, sirix_json_text_plain_len(canonical), err);
 
     while (status == SIRIX_OK && text < end) {
