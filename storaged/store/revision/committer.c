@@ -29,7 +29,7 @@ enum {
     SETTLED_LAG = 256, /* Numbers behind the newest that may still be on their way. */
 };
 
-static const uint64_t GROUP_LONG_NS = 20 * UINT64_C(1000000);
+static const uint64_t group_long_ns = 20 * UINT64_C(1000000);
 
 enum phase {
     PHASE_IDLE,
@@ -212,7 +212,7 @@ static void finish_group(struct sirix_committer *committer, enum sirix_status st
     lock(committer->pool);
     committer->latched = committer->latched || status == SIRIX_OUTCOME_UNKNOWN ||
                          (error != NULL && error->reason == SIRIX_REASON_DATABASE_READ_ONLY);
-    committer->last_was_long = took_ns > GROUP_LONG_NS;
+    committer->last_was_long = took_ns > group_long_ns;
     if (status == SIRIX_OK) {
         committer->stats.groups++;
         committer->stats.works += committer->accepted.count;
@@ -365,35 +365,36 @@ static void take_turn(struct sirix_committer *committer)
     }
 }
 
-static void *take_turns(void *context)
+/* The next committer of the list, for a turn; NULL when the pool stops. Waits for one. */
+static struct sirix_committer *next_turn(struct sirix_committer_pool *pool)
 {
-    struct sirix_committer_pool *pool = context;
-
     lock(pool);
-    while (true) {
-        struct sirix_committer *committer = pool->first;
-
-        if (committer == NULL) {
-            if (pool->stopping) {
-                break;
-            }
-            int rc = pthread_cond_wait(&pool->work, &pool->lock);
-            assert(rc == 0);
-            continue;
-        }
+    while (pool->first == NULL && !pool->stopping) {
+        int rc = pthread_cond_wait(&pool->work, &pool->lock);
+        assert(rc == 0);
+    }
+    struct sirix_committer *committer = pool->first;
+    if (committer != NULL) {
         pool->first = committer->next_ready;
         pool->last = pool->first == NULL ? NULL : pool->last;
         committer->listed = false;
         committer->busy = true;
-        unlock(pool);
+    }
+    unlock(pool);
+    return committer;
+}
+
+static void *take_turns(void *context)
+{
+    struct sirix_committer *committer = NULL;
+
+    while ((committer = next_turn(context)) != NULL) {
         if (atomic_load(&committer->phase) == PHASE_ENDED) {
             finish_late(committer);
         } else {
             take_turn(committer);
         }
-        lock(pool);
     }
-    unlock(pool);
     return NULL;
 }
 

@@ -107,28 +107,28 @@ uint64_t sirix_lmdb_now(void);
 
 /* --- lmdb_read.c ------------------------------------------------------------------------------ */
 
-enum sirix_status sirix_lmdb_reader_open(struct sirix_backend *backend,
+enum sirix_status sirix_lmdb_reader_open(struct sirix_backend *base,
                                          struct sirix_reader **out_reader, struct sirix_error *err);
-void sirix_lmdb_reader_close(struct sirix_reader *reader);
-void sirix_lmdb_reader_yield(struct sirix_reader *reader);
-enum sirix_status sirix_lmdb_segment_get(struct sirix_reader *reader, uint64_t number,
+void sirix_lmdb_reader_close(struct sirix_reader *base);
+void sirix_lmdb_reader_yield(struct sirix_reader *base);
+enum sirix_status sirix_lmdb_segment_get(struct sirix_reader *base, uint64_t number,
                                          struct sirix_bytes *out_bytes, struct sirix_error *err);
-enum sirix_status sirix_lmdb_ref_get(struct sirix_reader *reader, struct sirix_bytes key,
+enum sirix_status sirix_lmdb_ref_get(struct sirix_reader *base, struct sirix_bytes key,
                                      struct sirix_bytes *out_value, struct sirix_error *err);
 
 /* --- lmdb_scan.c ------------------------------------------------------------------------------ */
 
-enum sirix_status sirix_lmdb_segment_scan(struct sirix_reader *reader, uint64_t first,
-                                          uint64_t last, sirix_segment_visit_fn visit,
-                                          void *context, struct sirix_error *err);
-enum sirix_status sirix_lmdb_ref_scan(struct sirix_reader *reader, struct sirix_bytes prefix,
+enum sirix_status sirix_lmdb_segment_scan(struct sirix_reader *base, uint64_t first, uint64_t last,
+                                          sirix_segment_visit_fn visit, void *context,
+                                          struct sirix_error *err);
+enum sirix_status sirix_lmdb_ref_scan(struct sirix_reader *base, struct sirix_bytes prefix,
                                       struct sirix_bytes from, bool reverse,
                                       sirix_ref_visit_fn visit, void *context,
                                       struct sirix_error *err);
 
 /* --- lmdb_write.c ----------------------------------------------------------------------------- */
 
-void sirix_lmdb_commit(struct sirix_backend *backend, const struct sirix_batch *batch,
+void sirix_lmdb_commit(struct sirix_backend *base, const struct sirix_batch *batch,
                        sirix_committed_fn done, void *context);
 
 /*
@@ -172,7 +172,7 @@ enum sirix_status sirix_lmdb_put_packed(struct sirix_lmdb *lmdb, MDB_txn *txn,
                                         uint64_t packed_below, uint64_t packed_count,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 
-enum sirix_status sirix_lmdb_maintain(struct sirix_backend *backend, size_t budget_bytes,
+enum sirix_status sirix_lmdb_maintain(struct sirix_backend *base, size_t budget_bytes,
                                       bool *out_more, struct sirix_error *err);
 
 #endif

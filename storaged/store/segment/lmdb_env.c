@@ -27,8 +27,8 @@ enum {
     PACKED_BYTES = 16,
 };
 
-static const uint64_t MAP_BYTES_MIN = UINT64_C(1) << 30;
-static const char DATA_NAME[] = "data.mdb";
+static const uint64_t map_bytes_least = UINT64_C(1) << 30;
+static const char data_name[] = "data.mdb";
 
 /* --- Translation ------------------------------------------------------------------------------ */
 
@@ -174,7 +174,7 @@ static void close_backend(struct sirix_backend *base)
     free(lmdb);
 }
 
-static const struct sirix_backend_ops LMDB_OPS = {
+static const struct sirix_backend_ops lmdb_ops = {
     .reader_open = sirix_lmdb_reader_open,
     .reader_close = sirix_lmdb_reader_close,
     .reader_yield = sirix_lmdb_reader_yield,
@@ -196,7 +196,7 @@ static struct sirix_lmdb *backend_new(void)
     if (lmdb == NULL) {
         return NULL;
     }
-    lmdb->base.ops = &LMDB_OPS;
+    lmdb->base.ops = &lmdb_ops;
     lmdb->dir_fd = -1;
     lmdb->data_fd = -1;
     lmdb->bound = 1;
@@ -230,10 +230,10 @@ static enum sirix_status open_folder(struct sirix_lmdb *lmdb,
         return sirix_fail(err, errno == ENOENT ? SIRIX_NOT_FOUND : SIRIX_IO, "%s: %s", options->dir,
                           mdb_strerror(errno));
     }
-    if (fstatat(lmdb->dir_fd, DATA_NAME, &found, 0) == 0) {
+    if (fstatat(lmdb->dir_fd, data_name, &found, 0) == 0) {
         file_bytes = (uint64_t)found.st_size;
     } else if (errno != ENOENT) {
-        return sirix_fail(err, SIRIX_IO, "%s/%s: %s", options->dir, DATA_NAME, mdb_strerror(errno));
+        return sirix_fail(err, SIRIX_IO, "%s/%s: %s", options->dir, data_name, mdb_strerror(errno));
     }
     if (file_bytes == 0 && !options->create) {
         return sirix_fail(err, SIRIX_NOT_FOUND, "%s holds no database", options->dir);
@@ -257,11 +257,11 @@ static enum sirix_status make_whole(struct sirix_lmdb *lmdb, const char *dir,
     assert(rc == MDB_SUCCESS); /* It fails for a NULL argument only. */
     lmdb->map_bytes = info.me_mapsize;
     if (fstat(lmdb->data_fd, &file) != 0) {
-        return sirix_fail(err, SIRIX_IO, "%s/%s: %s", dir, DATA_NAME, mdb_strerror(errno));
+        return sirix_fail(err, SIRIX_IO, "%s/%s: %s", dir, data_name, mdb_strerror(errno));
     }
     uint64_t used_bytes = sirix_lmdb_used(lmdb);
     if ((uint64_t)file.st_size < used_bytes && ftruncate(lmdb->data_fd, (off_t)used_bytes) != 0) {
-        return sirix_fail(err, SIRIX_IO, "%s/%s: lengthen it to its pages: %s", dir, DATA_NAME,
+        return sirix_fail(err, SIRIX_IO, "%s/%s: lengthen it to its pages: %s", dir, data_name,
                           mdb_strerror(errno));
     }
     return SIRIX_OK;
@@ -271,7 +271,7 @@ static enum sirix_status open_env(struct sirix_lmdb *lmdb, const struct sirix_lm
                                   uint64_t file_bytes, struct sirix_error *err)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t map = options->map_bytes_min == 0 ? MAP_BYTES_MIN : options->map_bytes_min;
+    uint64_t map = options->map_bytes_min == 0 ? map_bytes_least : options->map_bytes_min;
     int dead = 0;
 
     map = map < FILE_TO_MAP * file_bytes ? FILE_TO_MAP * file_bytes : map;
@@ -302,9 +302,9 @@ static enum sirix_status open_env(struct sirix_lmdb *lmdb, const struct sirix_lm
     if (rc != MDB_SUCCESS) {
         return sirix_lmdb_fail(err, rc, options->dir);
     }
-    lmdb->data_fd = openat(lmdb->dir_fd, DATA_NAME, O_RDWR | O_CLOEXEC);
+    lmdb->data_fd = openat(lmdb->dir_fd, data_name, O_RDWR | O_CLOEXEC);
     if (lmdb->data_fd < 0) {
-        return sirix_fail(err, SIRIX_IO, "%s/%s: %s", options->dir, DATA_NAME, mdb_strerror(errno));
+        return sirix_fail(err, SIRIX_IO, "%s/%s: %s", options->dir, data_name, mdb_strerror(errno));
     }
     lmdb->map_bytes_max = options->map_bytes_max;
     return make_whole(lmdb, options->dir, err);

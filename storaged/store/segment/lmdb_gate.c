@@ -13,7 +13,7 @@
 
 enum { BACKOFF_MS = 1000 }; /* After a reader has kept the map from growing. */
 
-static const uint64_t NS_A_MS = 1000000;
+static const uint64_t ns_a_ms = 1000000;
 
 uint64_t sirix_lmdb_now(void)
 {
@@ -101,7 +101,7 @@ bool sirix_lmdb_grow(struct sirix_lmdb *lmdb, uint64_t used_bytes, unsigned wait
 
     lock(&lmdb->gate);
     lmdb->moving = true;
-    lmdb->moving_until = sirix_lmdb_now() + wait_ms * NS_A_MS;
+    lmdb->moving_until = sirix_lmdb_now() + wait_ms * ns_a_ms;
     while (lmdb->inside > 0 && wait_at_gate(lmdb, lmdb->moving_until)) {
     }
     if (lmdb->inside == 0) {
@@ -116,7 +116,7 @@ bool sirix_lmdb_grow(struct sirix_lmdb *lmdb, uint64_t used_bytes, unsigned wait
     if (moved) {
         lmdb->map_bytes = want;
     } else {
-        lmdb->grow_again_at = sirix_lmdb_now() + BACKOFF_MS * NS_A_MS;
+        lmdb->grow_again_at = sirix_lmdb_now() + BACKOFF_MS * ns_a_ms;
     }
     return moved;
 }

@@ -16,16 +16,16 @@ enum { COPY_SLICES = 1 };
 enum { COPY_SLICES = 0 };
 #endif
 
-enum sirix_status sirix_lmdb_reader_open(struct sirix_backend *backend,
+enum sirix_status sirix_lmdb_reader_open(struct sirix_backend *base,
                                          struct sirix_reader **out_reader, struct sirix_error *err)
 {
-    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)backend;
+    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)base;
     struct sirix_lmdb_reader *reader = calloc(1, sizeof(*reader));
 
     if (reader == NULL) {
         return sirix_fail(err, SIRIX_NO_MEMORY, "allocate a reader");
     }
-    reader->base.backend = backend;
+    reader->base.backend = base;
     sirix_slices_init(&reader->segments);
     sirix_slices_init(&reader->packs);
     int rc = pthread_mutex_lock(&lmdb->gate);

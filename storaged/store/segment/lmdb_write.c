@@ -153,32 +153,36 @@ static enum sirix_status expect(struct change *change, size_t index)
                       "ref %zu of the batch does not hold what was expected", index);
 }
 
+static enum sirix_status apply_ref(struct change *change, size_t index)
+{
+    const struct sirix_ref_put *put = &change->batch->refs[index];
+    MDB_val key = sirix_lmdb_val(put->key);
+    MDB_val val = sirix_lmdb_val(put->value);
+    int rc = MDB_SUCCESS;
+
+    if (put->expect != SIRIX_REF_EXPECT_ANY) {
+        enum sirix_status status = expect(change, index);
+        if (status != SIRIX_OK) {
+            return status;
+        }
+    }
+    if (put->value.data == NULL) {
+        rc = mdb_del(change->txn, change->lmdb->refs, &key, NULL);
+        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+    } else {
+        rc = mdb_put(change->txn, change->lmdb->refs, &key, &val, 0);
+    }
+    return rc == MDB_SUCCESS
+               ? SIRIX_OK
+               : sirix_lmdb_write_fail(change->lmdb, &change->outcome->error, rc, "change a row");
+}
+
 static enum sirix_status apply_refs(struct change *change)
 {
     enum sirix_status status = SIRIX_OK;
 
     for (size_t i = 0; i < change->batch->ref_count && status == SIRIX_OK; i++) {
-        const struct sirix_ref_put *put = &change->batch->refs[i];
-        MDB_val key = sirix_lmdb_val(put->key);
-        MDB_val val = sirix_lmdb_val(put->value);
-        int rc = MDB_SUCCESS;
-
-        if (put->expect != SIRIX_REF_EXPECT_ANY) {
-            status = expect(change, i);
-            if (status != SIRIX_OK) {
-                break;
-            }
-        }
-        if (put->value.data == NULL) {
-            rc = mdb_del(change->txn, change->lmdb->refs, &key, NULL);
-            rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
-        } else {
-            rc = mdb_put(change->txn, change->lmdb->refs, &key, &val, 0);
-        }
-        if (rc != MDB_SUCCESS) {
-            status =
-                sirix_lmdb_write_fail(change->lmdb, &change->outcome->error, rc, "change a row");
-        }
+        status = apply_ref(change, i);
     }
     return status;
 }

@@ -47,33 +47,38 @@ static bool happens(struct sirix_memory *backend, uint32_t per_mille)
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
+static enum sirix_status apply_ref(struct sirix_memory *backend, const struct sirix_batch *batch,
+                                   size_t index, uint64_t number,
+                                   struct sirix_commit_outcome *outcome)
+{
+    const struct sirix_ref_put *put = &batch->refs[index];
+    const struct sirix_memory_row *row = sirix_memory_rows_get(&backend->refs, put->key, number);
+    struct sirix_bytes current = row == NULL ? (struct sirix_bytes){0} : row->value;
+
+    if (!sirix_ref_expectation_holds(put, current)) {
+        outcome->conflict_index = index;
+        if (current.data != NULL) {
+            /* The row may be one of this batch, which is about to be undone. */
+            memcpy(backend->current, current.data, current.len);
+            outcome->current = (struct sirix_bytes){.data = backend->current, .len = current.len};
+        }
+        return sirix_fail(&outcome->error, SIRIX_CONFLICT,
+                          "ref %zu of the batch does not hold what was expected", index);
+    }
+    if (put->value.data == NULL) {
+        sirix_memory_rows_delete(&backend->refs, put->key, put->key, number);
+        return SIRIX_OK;
+    }
+    return sirix_memory_rows_put(&backend->refs, put->key, put->value, number, &outcome->error);
+}
+
 static enum sirix_status apply_refs(struct sirix_memory *backend, const struct sirix_batch *batch,
                                     uint64_t number, struct sirix_commit_outcome *outcome)
 {
     enum sirix_status status = SIRIX_OK;
 
     for (size_t i = 0; i < batch->ref_count && status == SIRIX_OK; i++) {
-        const struct sirix_ref_put *put = &batch->refs[i];
-        const struct sirix_memory_row *row =
-            sirix_memory_rows_get(&backend->refs, put->key, number);
-        struct sirix_bytes current = row == NULL ? (struct sirix_bytes){0} : row->value;
-
-        if (!sirix_ref_expectation_holds(put, current)) {
-            outcome->conflict_index = i;
-            if (current.data != NULL) {
-                /* The row may be one of this batch, which is about to be undone. */
-                memcpy(backend->current, current.data, current.len);
-                outcome->current =
-                    (struct sirix_bytes){.data = backend->current, .len = current.len};
-            }
-            status = sirix_fail(&outcome->error, SIRIX_CONFLICT,
-                                "ref %zu of the batch does not hold what was expected", i);
-        } else if (put->value.data == NULL) {
-            sirix_memory_rows_delete(&backend->refs, put->key, put->key, number);
-        } else {
-            status = sirix_memory_rows_put(&backend->refs, put->key, put->value, number,
-                                           &outcome->error);
-        }
+        status = apply_ref(backend, batch, i, number, outcome);
     }
     return status;
 }
@@ -297,7 +302,7 @@ static void close_backend(struct sirix_backend *base)
     free(backend);
 }
 
-static const struct sirix_backend_ops MEMORY_OPS = {
+static const struct sirix_backend_ops memory_ops = {
     .reader_open = sirix_memory_reader_open,
     .reader_close = sirix_memory_reader_close,
     .reader_yield = sirix_memory_reader_yield,
@@ -335,7 +340,7 @@ enum sirix_status sirix_backend_open_memory(const struct sirix_memory_options *o
     if (backend == NULL) {
         return sirix_fail(err, SIRIX_NO_MEMORY, "allocate a memory backend");
     }
-    backend->base.ops = &MEMORY_OPS;
+    backend->base.ops = &memory_ops;
     atomic_init(&backend->base.next_number, 1);
     atomic_init(&backend->base.settled, 1);
     backend->options = *options;
@@ -352,12 +357,12 @@ enum sirix_status sirix_backend_open_memory(const struct sirix_memory_options *o
     return SIRIX_OK;
 }
 
-void sirix_backend_memory_reopen(struct sirix_backend *base)
+void sirix_backend_memory_reopen(struct sirix_backend *backend)
 {
-    struct sirix_memory *backend = backend_of(base);
+    struct sirix_memory *memory = backend_of(backend);
 
-    assert(base->ops == &MEMORY_OPS);
-    sirix_memory_lock(backend);
-    backend->latched = false;
-    sirix_memory_unlock(backend);
+    assert(backend->ops == &memory_ops);
+    sirix_memory_lock(memory);
+    memory->latched = false;
+    sirix_memory_unlock(memory);
 }

@@ -77,7 +77,7 @@ static enum sirix_status make_room(struct sirix_memory_rows *rows, struct sirix_
     if (rows->count < rows->cap) {
         return SIRIX_OK;
     }
-    wider = realloc(rows->rows, cap * sizeof(*wider));
+    wider = realloc(rows->rows, cap * sizeof(void *));
     if (wider == NULL) {
         return sirix_fail(err, SIRIX_NO_MEMORY, "grow a table to %zu rows", cap);
     }
@@ -131,7 +131,7 @@ enum sirix_status sirix_memory_rows_put(struct sirix_memory_rows *rows, struct s
         rows->dead++;
     }
     size_t at = sirix_memory_rows_after(rows, key);
-    memmove(&rows->rows[at + 1], &rows->rows[at], (rows->count - at) * sizeof(*rows->rows));
+    memmove(&rows->rows[at + 1], &rows->rows[at], (rows->count - at) * sizeof(void *));
     rows->rows[at] = row;
     rows->count++;
     return SIRIX_OK;

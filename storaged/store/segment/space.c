@@ -11,14 +11,14 @@
 
 enum { FILE_MODE = 0640, FILE_SHARE = 8, DISK_SHARE = 100 };
 
-static const char RESERVE_NAME[] = "reserve";
+static const char reserve_name[] = "reserve";
 
 void sirix_space_init(struct sirix_space *space, int dir_fd, uint64_t stop_bytes)
 {
     struct stat found;
 
     *space = (struct sirix_space){.dir_fd = dir_fd, .stop_bytes = stop_bytes};
-    if (fstatat(dir_fd, RESERVE_NAME, &found, 0) == 0) {
+    if (fstatat(dir_fd, reserve_name, &found, 0) == 0) {
         space->reserved = (uint64_t)found.st_size;
     }
 }
@@ -71,14 +71,14 @@ void sirix_space_keep_reserve(struct sirix_space *space, uint64_t file_bytes)
         return; /* No error: the reserve is a comfort, and the next call tries again. */
     }
 
-    int fd = openat(space->dir_fd, RESERVE_NAME, O_WRONLY | O_CREAT | O_CLOEXEC, FILE_MODE);
+    int fd = openat(space->dir_fd, reserve_name, O_WRONLY | O_CREAT | O_CLOEXEC, FILE_MODE);
     if (fd < 0) {
         return;
     }
     if (posix_fallocate(fd, 0, (off_t)want) == 0) {
         space->reserved = want;
     } else {
-        (void)unlinkat(space->dir_fd, RESERVE_NAME, 0);
+        (void)unlinkat(space->dir_fd, reserve_name, 0);
         space->reserved = 0;
     }
     (void)close(fd); /* Nothing was written to it. */
@@ -86,7 +86,7 @@ void sirix_space_keep_reserve(struct sirix_space *space, uint64_t file_bytes)
 
 bool sirix_space_release_reserve(struct sirix_space *space)
 {
-    if (space->reserved == 0 || unlinkat(space->dir_fd, RESERVE_NAME, 0) != 0) {
+    if (space->reserved == 0 || unlinkat(space->dir_fd, reserve_name, 0) != 0) {
         return false;
     }
     space->reserved = 0;

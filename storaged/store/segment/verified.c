@@ -29,32 +29,21 @@ void sirix_verified_init(struct sirix_verified *verified)
     atomic_init(&verified->root, NULL);
 }
 
+/* Frees what lies under a slot; `level` nodes deep, a constant. */
+static void free_below(_Atomic(void *) *slot, unsigned level)
+{
+    struct node *node = atomic_load(slot);
+
+    for (size_t i = 0; node != NULL && level > 0 && i < NODE_POINTERS; i++) {
+        free_below(&node->below[i], level - 1);
+    }
+    free(node);
+    atomic_store(slot, NULL);
+}
+
 void sirix_verified_deinit(struct sirix_verified *verified)
 {
-    struct node *path[NODE_LEVELS] = {atomic_load(&verified->root)};
-    size_t at[NODE_LEVELS] = {0};
-    size_t level = 0;
-
-    /* The tree is three nodes deep, so its walk keeps its own small stack. */
-    while (path[0] != NULL) {
-        if (at[level] == NODE_POINTERS) {
-            free(path[level]);
-            if (level == 0) {
-                break;
-            }
-            level--;
-            continue;
-        }
-        void *below = atomic_load(&path[level]->below[at[level]++]);
-        if (below != NULL && level + 1 < NODE_LEVELS) {
-            level++;
-            path[level] = below;
-            at[level] = 0;
-        } else {
-            free(below);
-        }
-    }
-    atomic_store(&verified->root, NULL);
+    free_below(&verified->root, NODE_LEVELS);
 }
 
 /* What *slot points to, making it of size bytes if asked to; NULL when absent or out of memory. */

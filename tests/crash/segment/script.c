@@ -140,7 +140,7 @@ static enum sirix_status count_segment(void *context, uint64_t number, struct si
 {
     uint64_t *count = context;
 
-    (void)stop;
+    *stop = false;
     *count += 1;
     return sirix_segment_check(bytes, number, err);
 }
@@ -205,7 +205,7 @@ enum sirix_status script_pack(struct sirix_backend *backend, struct sirix_error 
 
     sirix_backend_set_settled(backend, next);
     while (status == SIRIX_OK && more) {
-        status = sirix_backend_maintain(backend, 64 * 1024, &more, err);
+        status = sirix_backend_maintain(backend, (size_t)64 * 1024, &more, err);
     }
     return status;
 }

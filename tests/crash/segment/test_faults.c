@@ -16,7 +16,7 @@
 #include "crash/segment/faults.h"
 #include "crash/segment/script.h"
 
-enum { PREPARED = 260, ABOUT_BYTES = 96, SWEEP_MAX = 5000 };
+enum { PREPARED = 260, ABOUT_BYTES = 96, LARGE_BYTES = 100 * 1024, SWEEP_MAX = 5000 };
 
 static char template_dir[TEST_DIR_BYTES];
 
@@ -350,14 +350,14 @@ static void a_map_that_cannot_grow_is_a_full_one(void **state)
         .calls = FAULT_MMAP, .effect = FAULT_FAILS, .nth = 0, .and_all_after = true};
     faults_arm(&plan);
     for (uint64_t number = 1; number <= 20; number++) {
-        struct test_outcome outcome = test_put(backend, number, 1, 100 * 1024);
+        struct test_outcome outcome = test_put(backend, number, 1, LARGE_BYTES);
         assert_true(outcome.status == SIRIX_OK || outcome.status == SIRIX_NO_SPACE);
         refused += outcome.status == SIRIX_OK ? 0 : 1;
     }
     (void)faults_disarm();
     assert_true(refused > 5 && refused < 20);
     for (uint64_t number = 1; number <= 20; number++) {
-        (void)test_put(backend, number, 1, 100 * 1024);
+        (void)test_put(backend, number, 1, LARGE_BYTES);
     }
     for (uint64_t number = 1; number <= 20; number++) {
         struct sirix_bytes bytes;

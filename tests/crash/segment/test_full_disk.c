@@ -20,7 +20,12 @@
 #include "crash/segment/faults.h"
 #include "crash/segment/script.h"
 
-enum { FULL_AFTER_MAX = 4000 };
+enum {
+    FULL_AFTER_MAX = 4000,
+    QUOTA_FIRST = 600 * 1024,
+    QUOTA_END = 700 * 1024,
+    QUOTA_STEP = 5 * 1024,
+};
 
 /* Runs batches from `batch` until one is refused, which has to be for want of space; its number. */
 static uint64_t fill(struct sirix_backend *backend, uint64_t batch)
@@ -52,7 +57,7 @@ static void a_quota_in_the_middle_of_a_commit_changes_nothing(void **state)
     assert_int_equal(sirix_backend_open_lmdb(&options, &backend, NULL), SIRIX_OK);
     uint64_t batch = 1;
     /* A limit at every page of a stretch, so that commits are cut at different places. */
-    for (off_t quota = 600 * 1024; quota < 700 * 1024; quota += 4096 + 1024) {
+    for (off_t quota = QUOTA_FIRST; quota < QUOTA_END; quota += QUOTA_STEP) {
         faults_set_quota(quota);
         for (;; batch++) {
             struct test_outcome outcome = script_run(backend, batch, NULL);

@@ -192,12 +192,13 @@ static void every_power_cut_leaves_what_was_acknowledged(void **state)
     script_prepare(template_dir, PREPARED);
     disk_load(&before, template_dir);
     record(template_dir);
-    assert_true(event_count > 4 * BATCHES);
+    assert_true(event_count > (size_t)4 * BATCHES);
 
     for (size_t cut = 0; cut <= event_count; cut++) {
         for (uint64_t image = 0; image < IMAGES_A_CUT; image++) {
             char about[ABOUT_BYTES];
-            uint64_t acknowledged = cut_at(&before, &after, cut, cut * IMAGES_A_CUT + image);
+            uint64_t acknowledged =
+                cut_at(&before, &after, cut, (uint64_t)cut * IMAGES_A_CUT + image);
             uint64_t attempted =
                 acknowledged < PREPARED + BATCHES ? acknowledged + 1 : acknowledged;
 

@@ -235,7 +235,7 @@ static void slices_forget_rather_than_grow_without_end_or_fail(void **state)
     assert_false(sirix_slices_find(&slices, 1, &found));
     assert_int_equal(sirix_slices_copy(&slices, some, &found, NULL), SIRIX_NO_MEMORY);
     allocations_fail = false;
-    for (uint64_t key = 0; key < 3 * SIRIX_SLICES_MAX; key++) {
+    for (uint64_t key = 0; key < (uint64_t)3 * SIRIX_SLICES_MAX; key++) {
         sirix_slices_remember(&slices, key, some);
         assert_true(sirix_slices_find(&slices, key, &found));
     }
@@ -351,7 +351,7 @@ static void memory_of_dead_rows_is_given_back(void **state)
         assert_int_equal(test_ref(backend, "key", "a value of some length").status, SIRIX_OK);
     }
     assert_int_equal(sirix_backend_stats(backend, &stats, NULL), SIRIX_OK);
-    assert_true(stats.file_bytes < 300 * 32);
+    assert_true(stats.file_bytes < (uint64_t)300 * 32);
     sirix_backend_close(backend);
 }
 
