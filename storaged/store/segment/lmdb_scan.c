@@ -109,7 +109,7 @@ enum sirix_status sirix_lmdb_segment_scan(struct sirix_reader *base, uint64_t fi
 {
     struct sirix_lmdb_reader *reader = (struct sirix_lmdb_reader *)base;
     struct merge merge = {.lmdb = (struct sirix_lmdb *)base->backend};
-    struct sirix_pack_member member;
+    struct sirix_pack_member member = {0};
     bool found = true;
     bool stop = false;
     enum sirix_status status = sirix_lmdb_reader_begin(reader, err);
