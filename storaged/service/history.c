@@ -216,25 +216,25 @@ static enum sirix_status read_entry(struct node_page *page, uint64_t revision,
 }
 
 /* What made `newer` out of `older`; NONE: only children changed. */
-static enum sirix_change_kind change_between(const struct sirix_node_history_entry *older,
+static enum sirix_node_change change_between(const struct sirix_node_history_entry *older,
                                              const struct sirix_node_history_entry *newer)
 {
-    if (newer->change == SIRIX_CHANGE_DELETE) {
-        return SIRIX_CHANGE_DELETE;
+    if (newer->change == SIRIX_NODE_CHANGE_DELETE) {
+        return SIRIX_NODE_CHANGE_DELETE;
     }
-    if (older->change == SIRIX_CHANGE_DELETE) {
-        return SIRIX_CHANGE_INSERT;
+    if (older->change == SIRIX_NODE_CHANGE_DELETE) {
+        return SIRIX_NODE_CHANGE_INSERT;
     }
     if (older->kind != newer->kind) {
-        return SIRIX_CHANGE_REPLACE;
+        return SIRIX_NODE_CHANGE_REPLACE;
     }
     if (!sirix_bytes_equal(older->value, newer->value) || newer->cut) {
-        return SIRIX_CHANGE_UPDATE;
+        return SIRIX_NODE_CHANGE_UPDATE;
     }
     if (!sirix_bytes_equal(older->name, newer->name)) {
-        return SIRIX_CHANGE_RENAME;
+        return SIRIX_NODE_CHANGE_RENAME;
     }
-    return SIRIX_CHANGE_NONE;
+    return SIRIX_NODE_CHANGE_NONE;
 }
 
 static enum sirix_status visit_node(void *context, const struct sirix_record *record,
@@ -250,7 +250,7 @@ static enum sirix_status visit_node(void *context, const struct sirix_record *re
         status = fill_info(record, &page->names, page->arena, &entry.revision, err);
     }
     if (status == SIRIX_OK && deleted) {
-        entry.change = SIRIX_CHANGE_DELETE;
+        entry.change = SIRIX_NODE_CHANGE_DELETE;
     } else if (status == SIRIX_OK) {
         status = read_entry(page, record->revision, &entry, err);
     }
@@ -260,7 +260,7 @@ static enum sirix_status visit_node(void *context, const struct sirix_record *re
     struct sirix_node_history_entry *newer = &page->history.entries[page->history.count];
     if (page->pending) {
         newer->change = change_between(&entry, newer);
-        if (newer->change != SIRIX_CHANGE_NONE) {
+        if (newer->change != SIRIX_NODE_CHANGE_NONE) {
             page->bytes += newer->value.len + newer->revision.message.len;
             page->history.count++;
         }
@@ -326,7 +326,7 @@ enum sirix_status sirix_service_node_history(const struct sirix_request *request
         /* The oldest: the revision that made the node. */
         struct sirix_node_history_entry *first = &page.history.entries[page.history.count++];
         first->change =
-            first->change == SIRIX_CHANGE_DELETE ? SIRIX_CHANGE_DELETE : SIRIX_CHANGE_INSERT;
+            first->change == SIRIX_NODE_CHANGE_DELETE ? SIRIX_NODE_CHANGE_DELETE : SIRIX_NODE_CHANGE_INSERT;
     }
     sirix_target_close(&target);
     if (status == SIRIX_OK) {

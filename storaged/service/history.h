@@ -45,14 +45,14 @@ enum sirix_status sirix_service_history(const struct sirix_request *request,
                                         struct sirix_history *out_history,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 
-enum sirix_change_kind {
-    SIRIX_CHANGE_NONE,
-    SIRIX_CHANGE_INSERT,
-    SIRIX_CHANGE_DELETE,
-    SIRIX_CHANGE_UPDATE,
-    SIRIX_CHANGE_REPLACE,
-    SIRIX_CHANGE_RENAME,
-    SIRIX_CHANGE_MOVE,
+enum sirix_node_change {
+    SIRIX_NODE_CHANGE_NONE,
+    SIRIX_NODE_CHANGE_INSERT,
+    SIRIX_NODE_CHANGE_DELETE,
+    SIRIX_NODE_CHANGE_UPDATE,
+    SIRIX_NODE_CHANGE_REPLACE,
+    SIRIX_NODE_CHANGE_RENAME,
+    SIRIX_NODE_CHANGE_MOVE,
 };
 
 struct sirix_node_history_request {
@@ -63,7 +63,7 @@ struct sirix_node_history_request {
 
 struct sirix_node_history_entry {
     struct sirix_revision_info revision;
-    enum sirix_change_kind change;
+    enum sirix_node_change change;
     enum sirix_value_kind kind;
     struct sirix_bytes value;
     bool cut;

@@ -1,0 +1,284 @@
+/* One table; everything else walks it. */
+#include "app/arguments.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_kind { KIND_TEXT, KIND_LIST, KIND_FLAG, KIND_NUMBER, KIND_LEVEL, KIND_ACTION };
+
+struct option_row {
+    const char *name;
+    const char *value; /* How the help calls it; NULL: none. */
+    const char *help;
+    enum option_kind kind;
+    size_t offset; /* In struct sirix_app_options. */
+    int64_t min;   /* Numbers; an action: which. */
+    int64_t max;
+    int64_t preset;
+};
+
+#define AT(member) offsetof(struct sirix_app_options, member)
+
+static const struct option_row rows[] = {
+    {"--data", "DIR", "the data folder; made if its last part is missing", KIND_TEXT, AT(data), 0,
+     0, 0},
+    {"--listen", "ADDRESS",
+     "also listen at unix:PATH or a loopback HOST:PORT (repeatable); storaged.sock and reader.sock "
+     "in DIR are always there",
+     KIND_LIST, AT(listen), 0, 0, 0},
+    {"--embedded", NULL, "end 5 s after the last client", KIND_FLAG, AT(embedded), 0, 0, 0},
+    {"--ready-fd", "N", "write a line to this descriptor and close it when calls are answered",
+     KIND_NUMBER, AT(ready_fd), 3, 1 << 20, -1},
+    {"--workers", "N", "threads for work that may block", KIND_NUMBER, AT(workers), 1, 1024, 64},
+    {"--write-queue-timeout", "MS", "how long a write waits for its branch's turn", KIND_NUMBER,
+     AT(write_queue_timeout_ms), 1, 3600000, 5000},
+    {"--grace", "MS", "how long running calls may go on after SIGTERM", KIND_NUMBER, AT(grace_ms),
+     0, 3600000, 10000},
+    {"--databases-open", "N", "databases kept open at once", KIND_NUMBER, AT(databases_open_max), 1,
+     100000, 1000},
+    {"--map-max", "MIB", "largest memory map of one database; 0: no limit", KIND_NUMBER,
+     AT(map_max_mib), 0, INT64_C(1) << 40, 0},
+    {"--log-level", "LEVEL", "debug, info, warn, error or off", KIND_LEVEL, AT(log_level), 0, 0,
+     SIRIX_LOG_INFO},
+    {"--check-config", NULL, "print what is in force and end", KIND_ACTION, AT(action),
+     SIRIX_APP_CHECK_CONFIG, 0, 0},
+    {"--version", NULL, "print the version and end", KIND_ACTION, AT(action), SIRIX_APP_VERSION, 0,
+     0},
+    {"--help", NULL, "print this and end", KIND_ACTION, AT(action), SIRIX_APP_HELP, 0, 0},
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]), UNIX_PREFIX_LEN = 5, PORT_MAX = 65535 };
+
+static void *member(struct sirix_app_options *options, const struct option_row *row)
+{
+    return (char *)options + row->offset;
+}
+
+static const void *const_member(const struct sirix_app_options *options,
+                                const struct option_row *row)
+{
+    return (const char *)options + row->offset;
+}
+
+/* --- Addresses ---------------------------------------------------------------------------------- */
+
+static bool is_loopback(const char *host)
+{
+    struct in_addr v4 = {0};
+    struct in6_addr v6 = IN6ADDR_ANY_INIT;
+
+    if (strcmp(host, "localhost") == 0) {
+        return true;
+    }
+    if (inet_pton(AF_INET, host, &v4) == 1) {
+        return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+static bool parse_number(const char *text, int64_t min, int64_t max, int64_t *out)
+{
+    char *end = NULL;
+
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || value < min || value > max) {
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+enum sirix_status sirix_app_address_check(const char *address, struct sirix_error *err)
+{
+    char host[256];
+    int64_t port = 0;
+
+    if (strncmp(address, "unix:", UNIX_PREFIX_LEN) == 0) {
+        if (address[UNIX_PREFIX_LEN] == '\0' || strlen(address) >= SIRIX_ADDRESS_BYTES_MAX) {
+            return sirix_fail(err, SIRIX_INVALID, "--listen %.64s: a path is missing or too long",
+                              address);
+        }
+        return SIRIX_OK;
+    }
+    const char *colon = strrchr(address, ':');
+    size_t len = colon == NULL ? 0 : (size_t)(colon - address);
+    if (len == 0 || len >= sizeof(host) || !parse_number(colon + 1, 0, PORT_MAX, &port)) {
+        return sirix_fail(err, SIRIX_INVALID, "--listen %.64s: neither unix:PATH nor HOST:PORT",
+                          address);
+    }
+    bool brackets = len > 2 && address[0] == '[' && address[len - 1] == ']';
+    memcpy(host, address + (brackets ? 1 : 0), len - (brackets ? 2 : 0));
+    host[len - (brackets ? 2 : 0)] = '\0';
+    if (!is_loopback(host)) {
+        return sirix_fail(err, SIRIX_INVALID,
+                          "--listen %.64s: this version has neither TLS nor tokens and listens at "
+                          "loopback addresses alone (127.0.0.1, [::1], localhost); use an SSH "
+                          "tunnel or a proxy that checks who calls",
+                          address);
+    }
+    return SIRIX_OK;
+}
+
+/* --- Reading ------------------------------------------------------------------------------------ */
+
+static const struct option_row *find_row(const char *name, size_t len)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (strlen(rows[i].name) == len && memcmp(rows[i].name, name, len) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+static void set_presets(struct sirix_app_options *options)
+{
+    *options = (struct sirix_app_options){.action = SIRIX_APP_RUN, .log_level = SIRIX_LOG_INFO};
+    for (size_t i = 0; i < ROWS; i++) {
+        if (rows[i].kind == KIND_NUMBER) {
+            *(int64_t *)member(options, &rows[i]) = rows[i].preset;
+        }
+    }
+}
+
+static enum sirix_status set_value(const struct option_row *row, const char *value,
+                                   struct sirix_app_options *options, struct sirix_error *err)
+{
+    switch (row->kind) {
+    case KIND_TEXT:
+        if (value[0] == '\0') {
+            return sirix_fail(err, SIRIX_INVALID, "%s: the value is empty", row->name);
+        }
+        *(const char **)member(options, row) = value;
+        return SIRIX_OK;
+    case KIND_LIST:
+        if (options->listen_count == SIRIX_LISTEN_MAX) {
+            return sirix_fail(err, SIRIX_INVALID, "%s: at most %d times", row->name,
+                              SIRIX_LISTEN_MAX);
+        }
+        options->listen[options->listen_count++] = value;
+        return sirix_app_address_check(value, err);
+    case KIND_NUMBER:
+        if (!parse_number(value, row->min, row->max, member(options, row))) {
+            return sirix_fail(err, SIRIX_INVALID,
+                              "%s %.64s: a whole number from %" PRId64 " to %" PRId64, row->name,
+                              value, row->min, row->max);
+        }
+        return SIRIX_OK;
+    case KIND_LEVEL:
+        if (!sirix_log_level_parse(value, &options->log_level)) {
+            return sirix_fail(err, SIRIX_INVALID, "%s %.64s: %s", row->name, value, row->help);
+        }
+        return SIRIX_OK;
+    case KIND_FLAG:
+        *(bool *)member(options, row) = true;
+        return SIRIX_OK;
+    default:
+        options->action = (enum sirix_app_action)row->min;
+        return SIRIX_OK;
+    }
+}
+
+enum sirix_status sirix_app_options_parse(int argc, char **argv,
+                                          struct sirix_app_options *out_options,
+                                          struct sirix_error *err)
+{
+    struct sirix_app_options options;
+    bool seen[ROWS] = {false};
+    enum sirix_status status = SIRIX_OK;
+
+    set_presets(&options);
+    for (int i = 1; status == SIRIX_OK && i < argc; i++) {
+        const char *equals = strchr(argv[i], '=');
+        size_t len = equals == NULL ? strlen(argv[i]) : (size_t)(equals - argv[i]);
+        const struct option_row *row = find_row(argv[i], len);
+        const char *value = equals == NULL ? NULL : equals + 1;
+        if (row == NULL) {
+            return sirix_fail(err, SIRIX_INVALID, "unknown option %.64s (see --help)", argv[i]);
+        }
+        if (seen[row - rows] && row->kind != KIND_LIST) {
+            return sirix_fail(err, SIRIX_INVALID, "%s is given twice", row->name);
+        }
+        seen[row - rows] = true;
+        if (row->value == NULL && value != NULL) {
+            return sirix_fail(err, SIRIX_INVALID, "%s takes no value", row->name);
+        }
+        if (row->value != NULL && value == NULL) {
+            if (i + 1 == argc) {
+                return sirix_fail(err, SIRIX_INVALID, "%s wants a value: %s", row->name,
+                                  row->value);
+            }
+            value = argv[++i];
+        }
+        status = set_value(row, value, &options, err);
+    }
+    bool needs_data = options.action == SIRIX_APP_RUN || options.action == SIRIX_APP_CHECK_CONFIG;
+    if (status == SIRIX_OK && needs_data && options.data == NULL) {
+        status = sirix_fail(err, SIRIX_INVALID, "--data DIR is missing (see --help)");
+    }
+    if (status == SIRIX_OK) {
+        *out_options = options;
+    }
+    return status;
+}
+
+/* --- Printing ----------------------------------------------------------------------------------- */
+
+void sirix_app_help(FILE *out)
+{
+    (void)fprintf(out, "storaged " SIRIX_VERSION ", the daemon of a revision store of JSON "
+                       "documents.\n\nUsage: storaged --data DIR [OPTION...]\n\n");
+    for (size_t i = 0; i < ROWS; i++) {
+        char left[64];
+        (void)snprintf(left, sizeof(left), "%s%s%s", rows[i].name, rows[i].value == NULL ? "" : " ",
+                       rows[i].value == NULL ? "" : rows[i].value);
+        (void)fprintf(out, "  %-28s %s", left, rows[i].help);
+        if (rows[i].kind == KIND_NUMBER && rows[i].preset >= 0) {
+            (void)fprintf(out, " (%" PRId64 ")", rows[i].preset);
+        }
+        (void)fputc('\n', out);
+    }
+}
+
+static const char *level_name(enum sirix_log_level level)
+{
+    static const char *const names[] = {
+        [SIRIX_LOG_DEBUG] = "debug", [SIRIX_LOG_INFO] = "info", [SIRIX_LOG_WARN] = "warn",
+        [SIRIX_LOG_ERROR] = "error", [SIRIX_LOG_OFF] = "off",
+    };
+
+    return names[level];
+}
+
+void sirix_app_options_print(const struct sirix_app_options *options, FILE *out)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct option_row *row = &rows[i];
+        const void *at = const_member(options, row);
+        switch (row->kind) {
+        case KIND_TEXT:
+            (void)fprintf(out, "%s %s\n", row->name, *(const char *const *)at);
+            break;
+        case KIND_LIST:
+            for (size_t j = 0; j < options->listen_count; j++) {
+                (void)fprintf(out, "%s %s\n", row->name, options->listen[j]);
+            }
+            break;
+        case KIND_FLAG:
+            (void)fprintf(out, "%s %s\n", row->name, *(const bool *)at ? "yes" : "no");
+            break;
+        case KIND_NUMBER:
+            (void)fprintf(out, "%s %" PRId64 "\n", row->name, *(const int64_t *)at);
+            break;
+        case KIND_LEVEL:
+            (void)fprintf(out, "%s %s\n", row->name, level_name(options->log_level));
+            break;
+        default:
+            break;
+        }
+    }
+}

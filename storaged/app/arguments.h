@@ -1,0 +1,57 @@
+/* The command line of storaged: one table of options, which --help and --check-config print. */
+#ifndef SIRIX_APP_ARGUMENTS_H
+#define SIRIX_APP_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/status.h"
+
+enum { SIRIX_LISTEN_MAX = 6, SIRIX_ADDRESS_BYTES_MAX = 4096 };
+
+enum sirix_app_action {
+    SIRIX_APP_RUN,
+    SIRIX_APP_CHECK_CONFIG,
+    SIRIX_APP_VERSION,
+    SIRIX_APP_HELP,
+};
+
+struct sirix_app_options {
+    enum sirix_app_action action;
+    const char *data; /* As given. */
+    const char *listen[SIRIX_LISTEN_MAX];
+    size_t listen_count;
+    bool embedded;
+    int64_t ready_fd; /* -1: none. */
+    int64_t workers;
+    int64_t write_queue_timeout_ms;
+    int64_t grace_ms;
+    int64_t databases_open_max;
+    int64_t map_max_mib; /* 0: no limit. */
+    enum sirix_log_level log_level;
+};
+
+/*
+ * Reads argv; texts stay those of argv. SIRIX_INVALID: one line that names the option; an unknown
+ * one, one given twice, a missing or impossible value, an address that is not allowed.
+ */
+enum sirix_status sirix_app_options_parse(int argc, char **argv,
+                                          struct sirix_app_options *out_options,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
+void sirix_app_help(FILE *out);
+
+/* One line an option, with the value that is in force. */
+void sirix_app_options_print(const struct sirix_app_options *options, FILE *out);
+
+/*
+ * Whether an address is one that this version listens at: "unix:PATH", or a loopback host and a
+ * port, as 127.0.0.1:50051, [::1]:50051 or localhost:50051.
+ */
+enum sirix_status sirix_app_address_check(const char *address,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
+#endif

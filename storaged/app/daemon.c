@@ -1,0 +1,284 @@
+/*
+ * Start     signals, limits, folder and lock, service, server, doors, readiness.
+ * End       not ready, drain, server, service, lock.
+ *
+ * Signals are blocked before gRPC starts its threads, which inherit the mask, and taken by the main
+ * thread alone; it also does the housekeeping between them.
+ */
+#include "app/daemon.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/data_folder.h"
+#include "base/log.h"
+#include "ops/health.h"
+#include "rpc/methods/storage.h"
+#include "rpc/runtime/server.h"
+#include "rpc/standard/health.h"
+#include "rpc/standard/reflection.h"
+#include "service/service.h"
+
+enum { TICK_MS = 1000, CALLS_WAITING_MAX = 4096, PRIVATE_UMASK = 0077, NS_PER_MS = 1000000 };
+
+#define BYTES_PER_MIB (UINT64_C(1) << 20)
+
+struct parts {
+    const struct sirix_app_options *options;
+    struct sirix_data_folder folder;
+    struct sirix_service *service;
+    struct sirix_rpc_server *server;
+    struct sirix_rpc_health *rpc_health;
+    struct sirix_rpc_storage *storage;
+    struct sirix_health health;
+    bool has_health;
+};
+
+/* --- What is logged for others ------------------------------------------------------------------ */
+
+static void on_opened(void *context, const char *database, const struct sirix_recovery *recovery)
+{
+    (void)context;
+    sirix_log(recovery->intents != 0 ? SIRIX_LOG_WARN : SIRIX_LOG_INFO, "database opened",
+              sirix_log_str("database", database), sirix_log_u64("resources", recovery->resources),
+              sirix_log_u64("abandoned_commits", recovery->intents),
+              sirix_log_u64("abandoned_segments", recovery->abandoned_segments));
+}
+
+/* A caller's mistakes are the caller's to read; ours and the machine's are the operator's. */
+static void on_failure(void *context, const char *path, const struct sirix_principal *principal,
+                       const struct sirix_error *err)
+{
+    enum sirix_log_level level = SIRIX_LOG_DEBUG;
+
+    (void)context;
+    switch (err->status) {
+    case SIRIX_INTERNAL:
+    case SIRIX_IO:
+    case SIRIX_CORRUPT:
+    case SIRIX_OUTCOME_UNKNOWN:
+        level = SIRIX_LOG_ERROR;
+        break;
+    case SIRIX_NO_SPACE:
+    case SIRIX_NO_MEMORY:
+        level = SIRIX_LOG_WARN;
+        break;
+    default:
+        break;
+    }
+    sirix_log(level, "call failed", sirix_log_str("method", path),
+              sirix_log_str("principal", principal->name),
+              sirix_log_str("status", sirix_status_name(err->status)),
+              sirix_log_str("reason", sirix_reason_name(err->reason)),
+              sirix_log_str("error", err->text));
+}
+
+static void on_health(void *context, bool alive, bool ready)
+{
+    struct parts *parts = context;
+
+    sirix_rpc_health_set(parts->rpc_health, SIRIX_RPC_HEALTH_PROCESS, alive);
+    sirix_rpc_health_set(parts->rpc_health, SIRIX_RPC_HEALTH_STORAGE, ready);
+}
+
+/* --- Start -------------------------------------------------------------------------------------- */
+
+/* gRPC's listener never recovers from running out of descriptors: there had better be many. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit = {0};
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+            sirix_log(SIRIX_LOG_WARN, "the limit of descriptors stays as it is",
+                      sirix_log_i64("errno", errno));
+        }
+    }
+}
+
+static void block_signals(sigset_t *out_signals)
+{
+    (void)sigemptyset(out_signals);
+    (void)sigaddset(out_signals, SIGTERM);
+    (void)sigaddset(out_signals, SIGINT);
+    (void)pthread_sigmask(SIG_BLOCK, out_signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+}
+
+static enum sirix_status listen_at(struct sirix_rpc_door *door, const char *address,
+                                   struct sirix_error *err)
+{
+    int port = 0;
+
+    enum sirix_status status = sirix_rpc_door_listen(door, address, &port, err);
+    if (status == SIRIX_OK) {
+        sirix_log(
+            SIRIX_LOG_INFO, "listening", sirix_log_str("address", address),
+            sirix_log_i64("port", strncmp(address, "unix:", strlen("unix:")) == 0 ? 0 : port));
+    }
+    return status;
+}
+
+static enum sirix_status open_doors(struct parts *parts, struct sirix_error *err)
+{
+    struct sirix_rpc_door *owner = NULL;
+    struct sirix_rpc_door *reader = NULL;
+    char address[SIRIX_ADDRESS_BYTES_MAX];
+
+    enum sirix_status status =
+        sirix_rpc_server_open_door(parts->server, &sirix_principal_owner, &owner, err);
+    /* Addresses that are relative to where we were started come before the folder is entered. */
+    for (size_t i = 0; status == SIRIX_OK && i < parts->options->listen_count; i++) {
+        status = listen_at(owner, parts->options->listen[i], err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_data_folder_socket(&parts->folder, "storaged.sock", address, sizeof(address),
+                                          err);
+    }
+    if (status == SIRIX_OK) {
+        status = listen_at(owner, address, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_rpc_server_open_door(parts->server, &sirix_principal_reader, &reader, err);
+    }
+    if (status == SIRIX_OK) {
+        status =
+            sirix_data_folder_socket(&parts->folder, "reader.sock", address, sizeof(address), err);
+    }
+    return status == SIRIX_OK ? listen_at(reader, address, err) : status;
+}
+
+static enum sirix_status start(struct parts *parts, struct sirix_error *err)
+{
+    const struct sirix_app_options *options = parts->options;
+    const struct sirix_rpc_options rpc = {
+        .workers = (unsigned)options->workers,
+        .calls_waiting_max = CALLS_WAITING_MAX,
+        .on_failure = on_failure,
+    };
+
+    enum sirix_status status = sirix_data_folder_open(options->data, &parts->folder, err);
+    if (status == SIRIX_OK) {
+        const struct sirix_service_options service = {
+            .dir = parts->folder.path,
+            .write_queue_timeout_ms = (uint32_t)options->write_queue_timeout_ms,
+            .databases_open_max = (uint32_t)options->databases_open_max,
+            .map_bytes_max = (uint64_t)options->map_max_mib * BYTES_PER_MIB,
+            .opened = on_opened,
+        };
+        status = sirix_service_open(&service, &parts->service, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_rpc_server_new(&rpc, &parts->server, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_rpc_health_new(parts->server, &parts->rpc_health, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_rpc_reflection_add(parts->server, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_rpc_storage_new(parts->server, parts->service, options->embedded,
+                                       &parts->storage, err);
+    }
+    if (status == SIRIX_OK) {
+        sirix_health_init(&parts->health, on_health, parts);
+        parts->has_health = true;
+        status = open_doors(parts, err);
+    }
+    return status == SIRIX_OK ? sirix_rpc_server_start(parts->server, err) : status;
+}
+
+static void tell_ready(const struct sirix_app_options *options)
+{
+    static const char word[] = "ready\n";
+
+    if (options->ready_fd < 0) {
+        return;
+    }
+    /* Whoever waited may be gone; then nobody misses the word. */
+    ssize_t written = write((int)options->ready_fd, word, sizeof(word) - 1);
+    (void)written;
+    (void)close((int)options->ready_fd);
+}
+
+/* --- Serving ------------------------------------------------------------------------------------ */
+
+/* Returns what ended it, for the log. */
+static const char *serve(struct parts *parts, const sigset_t *signals)
+{
+    for (;;) {
+        uint64_t wait_ms = TICK_MS;
+        if (parts->options->embedded) {
+            uint64_t idle_ms = sirix_rpc_server_idle_us(parts->server) / 1000;
+            if (idle_ms >= SIRIX_EMBEDDED_IDLE_MS) {
+                return "nobody is left";
+            }
+            if (idle_ms + wait_ms > SIRIX_EMBEDDED_IDLE_MS) {
+                wait_ms = SIRIX_EMBEDDED_IDLE_MS - idle_ms;
+            }
+        }
+        const struct timespec timeout = {.tv_sec = (time_t)(wait_ms / 1000),
+                                         .tv_nsec = (long)(wait_ms % 1000) * NS_PER_MS};
+        int number = sigtimedwait(signals, NULL, &timeout);
+        if (number > 0) {
+            return number == SIGTERM ? "SIGTERM" : "SIGINT";
+        }
+        sirix_service_tick(parts->service);
+    }
+}
+
+static void stop(struct parts *parts)
+{
+    if (parts->has_health) {
+        sirix_health_set(&parts->health, SIRIX_HEALTH_DRAINING);
+    }
+    if (parts->server != NULL) {
+        sirix_rpc_server_drain(parts->server, (unsigned)parts->options->grace_ms);
+    }
+    sirix_rpc_server_free(parts->server);
+    if (parts->has_health) {
+        sirix_health_deinit(&parts->health);
+    }
+    sirix_rpc_storage_free(parts->storage);
+    sirix_rpc_health_free(parts->rpc_health);
+    sirix_service_close(parts->service);
+    sirix_data_folder_close(&parts->folder);
+}
+
+enum sirix_status sirix_daemon_run(const struct sirix_app_options *options, struct sirix_error *err)
+{
+    struct parts parts = {.options = options, .folder = {.fd = -1, .lock_fd = -1}};
+    sigset_t signals;
+
+    sirix_log_setup(options->log_level, STDERR_FILENO, NULL);
+    sirix_rpc_tune_malloc();
+    (void)umask(PRIVATE_UMASK);
+    block_signals(&signals);
+    raise_descriptors();
+
+    enum sirix_status status = start(&parts, err);
+    if (status != SIRIX_OK) {
+        sirix_log_error(SIRIX_LOG_ERROR, "cannot start", err);
+        stop(&parts);
+        return status;
+    }
+    sirix_health_set(&parts.health, SIRIX_HEALTH_SERVING);
+    sirix_log(SIRIX_LOG_INFO, "serving", sirix_log_str("version", SIRIX_VERSION),
+              sirix_log_str("data", parts.folder.path),
+              sirix_log_bool("embedded", options->embedded), sirix_log_i64("pid", getpid()));
+    tell_ready(options);
+    const char *why = serve(&parts, &signals);
+    sirix_log(SIRIX_LOG_INFO, "ending", sirix_log_str("why", why));
+    stop(&parts);
+    sirix_log_write(SIRIX_LOG_INFO, "ended", NULL, 0);
+    return SIRIX_OK;
+}
