@@ -36,7 +36,7 @@ struct sirix_page_writer_options {
     uint32_t resource_id;
     size_t segment_bytes; /* Target size; a larger page gets a segment of its own. 0: bulk size. */
     size_t record_bytes;  /* Left free after the first segment's header; 0: none. Multiple of 8. */
-    sirix_segment_flush_fn flush; /* NULL: keep all segments until take. */
+    sirix_segment_flush_fn flush; /* NULL: keep all segments until finish. Not with a record. */
     void *flush_context;
 };
 

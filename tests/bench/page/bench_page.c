@@ -219,6 +219,33 @@ static struct sirix_trie commit_values(struct bench *bench, struct sirix_trie tr
     return trie;
 }
 
+/* Many random changes in one edit, which is thrown away. */
+static void large_edit(struct bench *bench, struct sirix_trie trie, uint64_t puts)
+{
+    const struct sirix_page_writer_options options = {.backend = bench->backend};
+    struct sirix_page_writer *writer = NULL;
+    struct sirix_trie_edit *edit = NULL;
+    uint8_t place[16];
+    double start = cpu_seconds();
+    double put_seconds = 0;
+
+    must(sirix_page_writer_new(&options, &writer, NULL), "writer");
+    must(sirix_trie_edit_new(bench->reader, trie, &edit, NULL), "edit");
+    for (uint64_t i = 0; i < puts; i++) {
+        uint64_t key = 2 + roll(bench) % (bench->keys - 4) / 2 * 2;
+        must(sirix_trie_edit_put(edit, key, 2, record_of(key, roll(bench) % 20000, place), NULL),
+             "put");
+    }
+    put_seconds = cpu_seconds() - start;
+    start = cpu_seconds();
+    must(sirix_trie_edit_write(edit, writer, &trie, NULL), "write");
+    (void)printf("large edit            %8.0f ns/put   %8.0f ns/put to write, %.0f bytes/put\n",
+                 put_seconds * 1e9 / (double)puts, (cpu_seconds() - start) * 1e9 / (double)puts,
+                 (double)sirix_page_writer_bytes(writer) / (double)puts);
+    sirix_trie_edit_free(edit);
+    sirix_page_writer_free(writer);
+}
+
 static void compare(struct bench *bench, struct sirix_trie a, struct sirix_trie b, const char *name)
 {
     struct sirix_trie_compare walk;
@@ -264,6 +291,7 @@ int main(int argc, char **argv)
     point_reads(&bench, last, "newest");
     point_reads(&bench, first, "oldest");
     scan(&bench, last, "newest");
+    large_edit(&bench, last, 100000);
     sirix_reader_close(bench.reader);
     sirix_backend_close(bench.backend);
     (void)sem_destroy(&bench.done);

@@ -441,6 +441,23 @@ static void a_delta_is_at_most_half_of_its_base(void **state)
     assert_int_equal(leaf_type(*state, trie, 0), SIRIX_PAGE_LEAF);
 }
 
+static void a_delta_is_smaller_than_the_full_leaf(void **state)
+{
+    struct sirix_trie_edit *edit = edit_of(*state, (struct sirix_trie){0});
+    struct sirix_trie trie = {0};
+
+    put(edit, 0, 1, "1");
+    for (uint64_t key = 1; key < 9; key++) {
+        put(edit, key, 1, "a number of some length");
+    }
+    trie = publish(*state, edit, NULL);
+    edit = edit_of(*state, trie);
+    remove_keys(edit, 1, 8); /* Eight holes would take more than the one row that is left. */
+    trie = publish(*state, edit, NULL);
+
+    assert_int_equal(leaf_type(*state, trie, 0), SIRIX_PAGE_LEAF);
+}
+
 static void rows_taken_back_leave_a_delta(void **state)
 {
     struct sirix_trie base = build(*state, (struct sirix_trie){0}, 0, 60, 1);
@@ -478,20 +495,47 @@ static void removing_a_large_range_reads_only_its_edges(void **state)
     assert_int_equal(count_rows(*state, trie), 30000 - 28572 + 143);
 }
 
+static enum sirix_status status_in_edit(struct sirix_trie_edit *edit, uint64_t key)
+{
+    struct sirix_row row;
+
+    return sirix_trie_edit_get(edit, key, &row, NULL);
+}
+
+/* The look-ups before leave the edit's cursor standing in what goes, or comes. */
 static void keys_of_a_removed_page_are_gone_at_once(void **state)
 {
     struct sirix_trie base = build(*state, (struct sirix_trie){0}, 0, 5000, 1);
     struct sirix_trie_edit *edit = edit_of(*state, base);
-    struct sirix_row row;
 
-    assert_int_equal(sirix_trie_edit_get(edit, 2100, &row, NULL), SIRIX_OK);
-    remove_keys(edit, 2048, 3071); /* A page of 16 leaves; the cursor of the edit stands in it. */
-    assert_int_equal(sirix_trie_edit_get(edit, 2100, &row, NULL), SIRIX_NOT_FOUND);
-    assert_int_equal(sirix_trie_edit_get(edit, 2047, &row, NULL), SIRIX_OK);
-    assert_int_equal(sirix_trie_edit_get(edit, 3072, &row, NULL), SIRIX_OK);
-    remove_keys(edit, 3072, 3135); /* And a leaf. */
-    assert_int_equal(sirix_trie_edit_get(edit, 3072, &row, NULL), SIRIX_NOT_FOUND);
+    assert_int_equal(status_in_edit(edit, 2100), SIRIX_OK);
+    remove_keys(edit, 2048, 3071); /* A page of 16 leaves. */
+    assert_int_equal(status_in_edit(edit, 2100), SIRIX_NOT_FOUND);
+    assert_int_equal(status_in_edit(edit, 2047), SIRIX_OK);
+    assert_int_equal(status_in_edit(edit, 3072), SIRIX_OK);
+    remove_keys(edit, 3072, 3135); /* A leaf. */
+    assert_int_equal(status_in_edit(edit, 3072), SIRIX_NOT_FOUND);
+    assert_int_equal(status_in_edit(edit, 4500), SIRIX_OK);
+    remove_keys(edit, 4096, 5119); /* The last page: nothing behind it is looked at. */
+    assert_int_equal(status_in_edit(edit, 4500), SIRIX_NOT_FOUND);
+    assert_int_equal(status_in_edit(edit, 4501), SIRIX_NOT_FOUND);
     sirix_trie_edit_free(edit);
+}
+
+static void keys_of_a_grafted_page_are_there_at_once(void **state)
+{
+    struct sirix_trie base = build(*state, (struct sirix_trie){0}, 0, 5000, 1);
+    struct sirix_trie other = build(*state, (struct sirix_trie){0}, 64 * 90, 10, 1);
+    struct sirix_trie_edit *edit = edit_of(*state, base);
+    struct sirix_trie_cursor cursor;
+    uint64_t address = 0;
+
+    sirix_trie_cursor_init(&cursor, ((struct store *)*state)->reader, other);
+    assert_int_equal(sirix_trie_leaf_address(&cursor, 64 * 90, &address, NULL), SIRIX_OK);
+    assert_int_equal(status_in_edit(edit, 64 * 90 + 3), SIRIX_NOT_FOUND);
+    assert_int_equal(sirix_trie_edit_graft(edit, 0, 90, address, NULL), SIRIX_OK);
+    assert_int_equal(status_in_edit(edit, 64 * 90 + 3), SIRIX_OK);
+    assert_int_equal(count_rows(*state, publish(*state, edit, NULL)), 5010);
 }
 
 static void comparing_reads_only_what_differs(void **state)
@@ -530,68 +574,105 @@ static void neighbours_are_read_without_another_page(void **state)
 
 /* --- Bulk ------------------------------------------------------------------------------------ */
 
-enum { SPARSE_ROWS_MAX = 4000 };
+enum { SPARSE_ROWS = 4000, HELD_MAX = 20 };
+
+struct sparse {
+    struct sirix_trie_bulk *bulk;
+    struct dice dice;
+    uint64_t held[HELD_MAX];
+    uint32_t held_count;
+    uint64_t key; /* Of the last row. */
+};
+
+static void put_held(struct sparse *sparse)
+{
+    uint8_t place[8];
+    uint64_t key = sparse->held[--sparse->held_count];
+
+    assert_int_equal(sirix_trie_bulk_put(sparse->bulk, key, 1, text_record(1, "held", place), NULL),
+                     SIRIX_OK);
+}
 
 /*
- * Rows far apart, so that whole pages of several levels stay without rows, and rows held back over
- * all of that.
+ * Rows far apart, so that whole pages of several levels stay without rows, rows held back over all of
+ * that, and settling now and then: before a row, behind it, or not at all.
  */
+static void build_sparse(struct sparse *sparse, uint32_t settle_percent)
+{
+    static const uint32_t steps[] = {1, 1, 2, 40, 40, 40, 900, 900, 9000, 70000};
+    uint8_t place[8];
+
+    for (uint32_t row = 0; row < SPARSE_ROWS; row++) {
+        uint32_t kind = dice_below(&sparse->dice, 40);
+        sparse->key += 1 + dice_below(&sparse->dice, steps[dice_below(&sparse->dice, 10)]);
+        if (dice_below(&sparse->dice, 100) < settle_percent) {
+            assert_int_equal(sirix_trie_bulk_settle(sparse->bulk, sparse->key, NULL), SIRIX_OK);
+        }
+        if (kind == 0 && sparse->held_count < HELD_MAX) {
+            sparse->held[sparse->held_count++] = sparse->key;
+            assert_int_equal(sirix_trie_bulk_hold(sparse->bulk, sparse->key, NULL), SIRIX_OK);
+        } else {
+            assert_int_equal(sirix_trie_bulk_put(sparse->bulk, sparse->key, 1,
+                                                 text_record(1, "row", place), NULL),
+                             SIRIX_OK);
+        }
+        if (dice_below(&sparse->dice, 100) < settle_percent) {
+            assert_int_equal(sirix_trie_bulk_settle(sparse->bulk, sparse->key + 1, NULL), SIRIX_OK);
+        }
+        if (kind == 1 && sparse->held_count != 0) {
+            put_held(sparse);
+        }
+    }
+    while (sparse->held_count != 0) {
+        put_held(sparse);
+    }
+}
+
+/* Each graft lies in the range that was built; as few as can be. */
+static void assert_grafts_fit(const struct sirix_trie_graft *grafts, size_t count, uint64_t first,
+                              uint64_t last)
+{
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = SIRIX_LEAF_BITS + SIRIX_INNER_BITS * grafts[i].level;
+        assert_true(grafts[i].index << bits >= first);
+        assert_true(grafts[i].index << bits >= end);
+        end = (grafts[i].index + 1) << bits;
+        assert_true(end <= (last | 63) + 1);
+    }
+    assert_true(count <= 6 * 2 * 15);
+}
+
 static void a_sparse_bulk_build_reads_back(void **state)
 {
-    struct sirix_trie_graft *grafts = NULL;
-    struct sirix_trie_bulk *bulk = NULL;
-    size_t count = 0;
+    static const uint32_t settle_percents[] = {100, 50, 5, 0};
 
-    for (uint64_t seed = 1; seed <= 12; seed++) {
+    for (uint64_t seed = 1; seed <= 24; seed++) {
         const uint64_t first = seed % 3 * 64 * 5;
         struct sirix_page_writer *writer = store_writer(*state, 0);
-        struct dice dice = {.state = seed};
-        uint64_t held[20];
-        uint32_t held_count = 0;
-        uint64_t rows = 0;
-        uint64_t key = first;
+        struct sparse sparse = {.dice = {.state = seed}, .key = first};
+        struct sirix_trie_graft *grafts = NULL;
         struct sirix_trie_edit *edit = NULL;
         struct sirix_trie trie = {0};
-        uint8_t place[8];
+        size_t count = 0;
 
-        assert_int_equal(sirix_trie_bulk_new(writer, first, &bulk, NULL), SIRIX_OK);
-        while (rows < SPARSE_ROWS_MAX) {
-            uint32_t kind = dice_below(&dice, 100);
-            key += kind < 90 ? 1 + dice_below(&dice, 40) : 1 + dice_below(&dice, 9000);
-            assert_int_equal(sirix_trie_bulk_settle(bulk, key, NULL), SIRIX_OK);
-            rows++;
-            if (kind % 20 == 0 && held_count < 20) {
-                held[held_count++] = key;
-                assert_int_equal(sirix_trie_bulk_hold(bulk, key, NULL), SIRIX_OK);
-                continue;
-            }
-            assert_int_equal(sirix_trie_bulk_put(bulk, key, 1, text_record(1, "row", place), NULL),
-                             SIRIX_OK);
-            if (held_count != 0 && kind % 20 == 1) {
-                assert_int_equal(sirix_trie_bulk_put(bulk, held[--held_count], 1,
-                                                     text_record(1, "held", place), NULL),
-                                 SIRIX_OK);
-            }
-        }
-        while (held_count != 0) {
-            assert_int_equal(sirix_trie_bulk_put(bulk, held[--held_count], 1,
-                                                 text_record(1, "held", place), NULL),
-                             SIRIX_OK);
-        }
-        assert_int_equal(sirix_trie_bulk_finish(bulk, &grafts, &count, NULL), SIRIX_OK);
-        sirix_trie_bulk_free(bulk);
+        assert_int_equal(sirix_trie_bulk_new(writer, first, &sparse.bulk, NULL), SIRIX_OK);
+        build_sparse(&sparse, settle_percents[seed % 4]);
+        assert_int_equal(sirix_trie_bulk_finish(sparse.bulk, &grafts, &count, NULL), SIRIX_OK);
+        sirix_trie_bulk_free(sparse.bulk);
         (void)store_publish(*state, writer);
+        assert_grafts_fit(grafts, count, first, sparse.key);
         edit = edit_of(*state, (struct sirix_trie){0});
         for (size_t i = 0; i < count; i++) {
             assert_int_equal(sirix_trie_edit_graft(edit, grafts[i].level, grafts[i].index,
                                                    grafts[i].address, NULL),
                              SIRIX_OK);
         }
-        assert_true(count < 150);
         free(grafts);
         trie = publish(*state, edit, NULL);
-        assert_int_equal(count_rows(*state, trie), rows);
-        assert_non_null(row_at(*state, trie, key).record.data);
+        assert_int_equal(count_rows(*state, trie), SPARSE_ROWS);
+        assert_non_null(row_at(*state, trie, sparse.key).record.data);
     }
 }
 
@@ -720,9 +801,11 @@ int main(void)
         TEST(a_key_past_the_last_is_refused),
         TEST(eight_changed_rows_are_a_delta_and_nine_a_full_leaf),
         TEST(a_delta_is_at_most_half_of_its_base),
+        TEST(a_delta_is_smaller_than_the_full_leaf),
         TEST(rows_taken_back_leave_a_delta),
         TEST(removing_a_large_range_reads_only_its_edges),
         TEST(keys_of_a_removed_page_are_gone_at_once),
+        TEST(keys_of_a_grafted_page_are_there_at_once),
         TEST(comparing_reads_only_what_differs),
         TEST(neighbours_are_read_without_another_page),
         TEST(a_sparse_bulk_build_reads_back),
