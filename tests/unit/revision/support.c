@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -104,7 +105,7 @@ void test_rev_open(struct test_rev *f, enum test_rev_backend backend, uint64_t s
 {
     struct sirix_error err = {0};
 
-    *f = (struct test_rev){.random = seed};
+    *f = (struct test_rev){.backend = backend, .random = seed};
     f->clock = (struct sirix_clock){
         .realtime_us = clock_realtime, .monotonic_ns = clock_monotonic, .context = f};
     atomic_store(&f->now_us, INT64_C(1700000000000000));
@@ -122,15 +123,30 @@ void test_rev_reopen(struct test_rev *f, struct sirix_recovery *out_recovery)
     sirix_resource_unref(f->resource);
     sirix_reader_close(f->reader);
     sirix_database_close(f->database);
-    open_database(f, open_backend(f, TEST_REV_LMDB, 0), out_recovery);
+    open_database(f, open_backend(f, f->backend, 0), out_recovery);
     assert_int_equal(sirix_resource_open(f->database, test_name("r"), &f->resource, NULL),
                      SIRIX_OK);
 }
 
+/* The folder with whatever files the backend keeps in it. */
+static void remove_dir(const char *dir)
+{
+    DIR *entries = opendir(dir);
+    const struct dirent *entry = NULL;
+
+    assert_non_null(entries);
+    while ((entry = readdir(entries)) != NULL) {
+        char path[sizeof(((struct test_rev *)NULL)->dir) + sizeof(entry->d_name) + 1];
+
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+        (void)unlink(path); /* Not so for `.` and `..`, which is as it should be. */
+    }
+    assert_int_equal(closedir(entries), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 void test_rev_close(struct test_rev *f)
 {
-    char path[128];
-
     atomic_store(&test_allocs_until_failure, -1);
     sirix_resource_unref(f->resource);
     if (f->reader != NULL) {
@@ -139,11 +155,7 @@ void test_rev_close(struct test_rev *f)
     sirix_database_close(f->database);
     sirix_committer_pool_stop(f->pool);
     if (f->dir[0] != '\0') {
-        (void)snprintf(path, sizeof(path), "%s/data.mdb", f->dir);
-        (void)unlink(path);
-        (void)snprintf(path, sizeof(path), "%s/lock.mdb", f->dir);
-        (void)unlink(path);
-        (void)rmdir(f->dir);
+        remove_dir(f->dir);
     }
 }
 

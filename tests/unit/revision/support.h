@@ -11,7 +11,10 @@
 #include "store/revision/rows.h"
 #include "store/revision/view.h"
 
+enum test_rev_backend { TEST_REV_MEMORY, TEST_REV_LMDB, TEST_REV_LMDB_NO_SYNC };
+
 struct test_rev {
+    enum test_rev_backend backend;
     struct sirix_committer_pool *pool;
     struct sirix_database *database;
     struct sirix_resource *resource; /* "r", when made. */
@@ -22,8 +25,6 @@ struct test_rev {
     uint64_t random;
     char dir[64]; /* LMDB only. */
 };
-
-enum test_rev_backend { TEST_REV_MEMORY, TEST_REV_LMDB, TEST_REV_LMDB_NO_SYNC };
 
 /* A fresh database with resource "r"; seed also seeds the backend. */
 void test_rev_open(struct test_rev *f, enum test_rev_backend backend, uint64_t seed);
