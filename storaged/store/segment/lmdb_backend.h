@@ -51,6 +51,7 @@ struct sirix_lmdb {
     unsigned readers;      /* Open. */
     bool moving;           /* A move of the map is wished for... */
     uint64_t moving_until; /* ...until this instant (CLOCK_MONOTONIC, ns). */
+    uint64_t moves;        /* Of the map; fixed for who is inside. */
     bool dead;             /* A move failed half way: there is no map any more. */
 
     pthread_mutex_t writing;

@@ -107,6 +107,7 @@ bool sirix_lmdb_grow(struct sirix_lmdb *lmdb, uint64_t used_bytes, unsigned wait
     if (lmdb->inside == 0) {
         moved = mdb_env_set_mapsize(lmdb->env, want) == MDB_SUCCESS;
         lmdb->dead = !moved;
+        lmdb->moves++;
     }
     lmdb->moving = false;
     int rc = pthread_cond_broadcast(&lmdb->gate_changed);

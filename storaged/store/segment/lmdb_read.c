@@ -2,6 +2,11 @@
  * Readers and look-ups. A reader's transaction is begun by the first look-up after a yield and reset
  * by the yield; between them it is inside the gate and its pointers into the map hold.
  *
+ * The tables of a reader outlive its yield only when they still are true: when the renewed transaction
+ * sees the very snapshot of the one before, nothing was committed in between, so that no page of it can
+ * have been written again, and when the map stands where it stood. A reader that does one small thing
+ * a turn would otherwise look everything up anew each time, at ten times the cost.
+ *
  * In debug and sanitizer builds every slice is a heap copy that dies at the yield, so that a pointer
  * kept for too long is a report and not a rare crash.
  */
@@ -41,8 +46,9 @@ void sirix_lmdb_reader_yield(struct sirix_reader *base)
 {
     struct sirix_lmdb_reader *reader = (struct sirix_lmdb_reader *)base;
 
-    sirix_slices_clear(&reader->segments);
-    sirix_slices_clear(&reader->packs);
+    if (COPY_SLICES) {
+        sirix_slices_clear(&reader->segments);
+    }
     if (reader->inside) {
         mdb_txn_reset(reader->txn);
         reader->inside = false;
@@ -85,6 +91,12 @@ enum sirix_status sirix_lmdb_reader_begin(struct sirix_lmdb_reader *reader, stru
         return sirix_lmdb_fail(err, rc, "begin to read");
     }
     reader->inside = true;
+    if (mdb_txn_id(reader->txn) != reader->snapshot || lmdb->moves != reader->moves) {
+        sirix_slices_clear(&reader->segments);
+        sirix_slices_clear(&reader->packs);
+        reader->snapshot = mdb_txn_id(reader->txn);
+        reader->moves = lmdb->moves;
+    }
     return SIRIX_OK;
 }
 
@@ -147,13 +159,15 @@ enum sirix_status sirix_lmdb_segment_get(struct sirix_reader *base, uint64_t num
     struct sirix_lmdb *lmdb = (struct sirix_lmdb *)base->backend;
     struct sirix_bytes bytes;
 
+    enum sirix_status status = sirix_lmdb_reader_begin(reader, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    /* Only now: what the tables hold from before a yield counts for the same snapshot alone. */
     if (sirix_slices_find(&reader->segments, number, out_bytes)) {
         return SIRIX_OK;
     }
-    enum sirix_status status = sirix_lmdb_reader_begin(reader, err);
-    if (status == SIRIX_OK) {
-        status = look_up(reader, number, &bytes, err);
-    }
+    status = look_up(reader, number, &bytes, err);
     if (status == SIRIX_OK && !sirix_verified_has(&lmdb->verified, number)) {
         status = sirix_segment_check(bytes, number, err);
         if (status == SIRIX_OK) {

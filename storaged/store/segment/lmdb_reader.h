@@ -8,6 +8,8 @@ struct sirix_lmdb_reader {
     struct sirix_reader base;
     MDB_txn *txn;                 /* NULL until the first look-up; reset while not inside. */
     bool inside;                  /* The gate. */
+    size_t snapshot;              /* LMDB's number of the snapshot seen last... */
+    uint64_t moves;               /* ...and how often the map had moved by then. */
     struct sirix_slices segments; /* Number -> verified bytes; owns the copies. */
     struct sirix_slices packs;    /* First number of a group -> the pack used last, in the map. */
 };

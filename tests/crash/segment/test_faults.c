@@ -328,7 +328,7 @@ static void reading_survives_the_failure_of_any_allocation(void **state)
         failures += status == SIRIX_OK ? 0 : 1;
     }
     assert_int_equal(status, SIRIX_OK);
-    assert_true(failures > 5);
+    assert_true(failures >= 4); /* Reader, transaction, tables, cursors. */
     sirix_backend_close(backend);
 }
 

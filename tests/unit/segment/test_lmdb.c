@@ -696,6 +696,39 @@ static void readers_see_right_bytes_while_the_map_moves_and_packs_are_made(void 
     expect_stored(f->reader, 1, 1500);
 }
 
+/* Pages of deleted segments are soon used again: what a reader remembers must not outlive them. */
+static void a_reader_that_yields_often_never_sees_pages_used_again(void **state)
+{
+    struct fixture *f = *state;
+    enum { ROUNDS = 400, ALIVE = 12 };
+
+    (void)sirix_segment_reserve(f->backend, ROUNDS + 1);
+    for (uint64_t number = 1; number <= ROUNDS; number++) {
+        uint64_t oldest = number > ALIVE ? number - ALIVE + 1 : 1;
+
+        assert_int_equal(test_put(f->backend, number, 1, 500 + number % 9 * 1700).status, SIRIX_OK);
+        /* Twice without a commit in between, and after every third commit only. */
+        if (number % 3 == 0) {
+            sirix_reader_yield(f->reader);
+            expect_stored(f->reader, oldest, number);
+            sirix_reader_yield(f->reader);
+            expect_stored(f->reader, oldest, number);
+        }
+        if (number >= ALIVE) {
+            assert_int_equal(test_delete(f->backend, number - ALIVE + 1, number - ALIVE + 1).status,
+                             SIRIX_OK);
+        }
+        if (number % 3 == 0) {
+            expect_stored(f->reader, oldest, number); /* Its snapshot is from before the delete. */
+            sirix_reader_yield(f->reader);
+            if (number >= ALIVE) {
+                expect_absent(f->reader, number - ALIVE + 1);
+            }
+        }
+    }
+    assert_true(stats_of(f).file_bytes < 2 << 20); /* Pages were used again indeed. */
+}
+
 static void readers_past_the_slots_are_refused_by_name(void **state)
 {
     struct fixture *f = *state;
@@ -790,6 +823,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             readers_see_right_bytes_while_the_map_moves_and_packs_are_made, setup_small_map,
             teardown),
+        cmocka_unit_test_setup_teardown(a_reader_that_yields_often_never_sees_pages_used_again,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(readers_past_the_slots_are_refused_by_name, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(below_the_limit_of_free_space_only_deletes_go_on, setup,
