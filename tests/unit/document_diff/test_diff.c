@@ -390,6 +390,30 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* As a server would: the reader yields now and then. */
+static uint64_t count_changes(struct fixture *f, const struct sirix_view *before,
+                              const struct sirix_view *after)
+{
+    const struct sirix_diff_options options = {
+        .old_view = before, .new_view = after, .reader = f->reader};
+    struct sirix_diff *diff = NULL;
+    struct sirix_change change;
+    enum sirix_status status = SIRIX_OK;
+    uint64_t count = 0;
+
+    assert_int_equal(sirix_diff_new(&options, &diff, NULL), SIRIX_OK);
+    while ((status = sirix_diff_next(diff, &change, NULL)) == SIRIX_OK) {
+        count += 1;
+        if (count % 1000 == 0) {
+            sirix_reader_yield(f->reader);
+        }
+    }
+    assert_int_equal(status, SIRIX_NOT_FOUND);
+    assert_int_equal(sirix_diff_counts(diff).all, count);
+    sirix_diff_free(diff);
+    return count;
+}
+
 /* An array of `count` objects with three members, imported. */
 static void import_records(struct fixture *f, size_t count)
 {
@@ -419,7 +443,6 @@ static void cost_follows_the_change_and_not_the_document(void **state)
     struct sirix_view views[3];
     struct sirix_view view;
     struct sirix_edit *edit = NULL;
-    double start = 0;
     double one = 0;
     double all = 0;
 
@@ -441,13 +464,10 @@ static void cost_follows_the_change_and_not_the_document(void **state)
     fixture_head(f, &views[2]);
 
     for (size_t to = 1; to <= 2; to++) {
-        struct change_list list;
+        double start = seconds();
 
-        start = seconds();
-        list = all_changes(f, &views[to - 1], &views[to]);
+        assert_int_equal(count_changes(f, &views[to - 1], &views[to]), to == 1 ? 1 : many);
         *(to == 1 ? &one : &all) = seconds() - start;
-        assert_int_equal(list.count, to == 1 ? 1 : many);
-        free(list.changes);
     }
     print_message("%zu records: one change %.0f us, %zu changes %.1f ms\n", records, one * 1e6,
                   many, all * 1e3);
