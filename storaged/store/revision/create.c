@@ -8,6 +8,8 @@ struct create_work {
     struct sirix_work work;
     struct sirix_database *database;
     struct sirix_bytes name;
+    bool hidden;
+    uint64_t intent; /* Hidden: what undoes it. */
     struct sirix_record record;
     struct sirix_segment_built segment;
     struct sirix_resource shell; /* Stands for the resource in rows and sentences. */
@@ -62,6 +64,29 @@ static enum sirix_status check_free(struct sirix_group *group, struct sirix_byte
         "there is a resource %.*s already", (int)row.name.len, (const char *)row.name.data);
 }
 
+/* Gives the resource its name: from now on it can be opened. */
+static enum sirix_status put_name(struct sirix_group *group, uint32_t resource,
+                                  struct sirix_bytes name, struct sirix_error *err)
+{
+    const struct sirix_resource_name_row row = {.resource = resource, .name = name};
+    const struct sirix_rows_key key = sirix_rows_key_resource_name(name);
+    const struct sirix_rows_value value = sirix_rows_resource_name_encode(&row);
+
+    return sirix_row_put(group, &key, &value, err);
+}
+
+/* What undoes a resource that gets no name: its rows and the segment of its first revision. */
+static enum sirix_status put_intent(struct create_work *create, struct sirix_group *group,
+                                    int64_t now_us, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_intent_add(group, SIRIX_INTENT_CREATE, create->shell.id,
+                                                now_us, &create->intent, err);
+
+    return status == SIRIX_OK
+               ? sirix_intent_name(group, create->intent, create->segment.number, err)
+               : status;
+}
+
 static enum sirix_status put_rows(struct create_work *create, struct sirix_group *group,
                                   int64_t now_us, struct sirix_error *err)
 {
@@ -80,19 +105,17 @@ static enum sirix_status put_rows(struct create_work *create, struct sirix_group
         .revision_count = 1,
         .branch_count = 1,
     };
-    const struct sirix_resource_name_row name_row = {.resource = resource->id,
-                                                     .name = create->name};
     struct sirix_descriptor_row descriptor = {.created_us = now_us, .name = create->name};
-    const struct sirix_rows_key name_key = sirix_rows_key_resource_name(create->name);
-    const struct sirix_rows_value name_value = sirix_rows_resource_name_encode(&name_row);
     const struct sirix_rows_key descriptor_key = sirix_rows_key_descriptor(resource->id);
     struct sirix_rows_value descriptor_value;
-    enum sirix_status status = sirix_row_put(group, &name_key, &name_value, err);
+    enum sirix_status status = SIRIX_OK;
 
     memcpy(descriptor.name_seed, resource->seed.bytes, sizeof(descriptor.name_seed));
     descriptor_value = sirix_rows_descriptor_encode(&descriptor);
+    status = sirix_row_put(group, &descriptor_key, &descriptor_value, err);
     if (status == SIRIX_OK) {
-        status = sirix_row_put(group, &descriptor_key, &descriptor_value, err);
+        status = create->hidden ? put_intent(create, group, now_us, err)
+                                : put_name(group, resource->id, create->name, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_index_append(group, resource, 1, &entry, err);
@@ -134,12 +157,10 @@ static enum sirix_status create_prepare(struct sirix_work *work, struct sirix_gr
     return status == SIRIX_OK ? put_rows(create, group, now_us, err) : status;
 }
 
-enum sirix_status sirix_resource_create(struct sirix_database *database, struct sirix_bytes name,
-                                        struct sirix_bytes author, struct sirix_bytes message,
-                                        struct sirix_resource **out_resource,
-                                        struct sirix_error *err)
+static enum sirix_status create(struct sirix_database *database, struct sirix_bytes name,
+                                struct sirix_bytes author, struct sirix_bytes message,
+                                struct create_work *create, struct sirix_error *err)
 {
-    struct create_work *create = NULL;
     enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, name, "resource", err);
 
     if (status == SIRIX_OK) {
@@ -150,10 +171,6 @@ enum sirix_status sirix_resource_create(struct sirix_database *database, struct 
     }
     if (status != SIRIX_OK) {
         return status;
-    }
-    create = calloc(1, sizeof(*create));
-    if (create == NULL) {
-        return sirix_fail(err, SIRIX_NO_MEMORY, "cannot allocate a resource");
     }
     create->database = database;
     create->name = name;
@@ -171,8 +188,76 @@ enum sirix_status sirix_resource_create(struct sirix_database *database, struct 
         status = sirix_committer_run(database->committer, &create->work, err);
     }
     free(create->segment.bytes);
-    free(create);
+    return status;
+}
+
+enum sirix_status sirix_resource_create(struct sirix_database *database, struct sirix_bytes name,
+                                        struct sirix_bytes author, struct sirix_bytes message,
+                                        struct sirix_resource **out_resource,
+                                        struct sirix_error *err)
+{
+    struct create_work *work = calloc(1, sizeof(*work));
+    enum sirix_status status = SIRIX_OK;
+
+    if (work == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "cannot allocate a resource");
+    }
+    status = create(database, name, author, message, work, err);
+    free(work);
     return status == SIRIX_OK ? sirix_resource_open(database, name, out_resource, err) : status;
+}
+
+enum sirix_status sirix_resource_create_hidden(struct sirix_database *database,
+                                               struct sirix_bytes name, struct sirix_bytes author,
+                                               struct sirix_bytes message,
+                                               struct sirix_resource **out_resource,
+                                               struct sirix_error *err)
+{
+    struct create_work *work = calloc(1, sizeof(*work));
+    struct sirix_resource *resource = NULL;
+    enum sirix_status status = SIRIX_OK;
+
+    if (work == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "cannot allocate a resource");
+    }
+    work->hidden = true;
+    status = create(database, name, author, message, work, err);
+    if (status == SIRIX_OK) {
+        status = sirix_resource_open_id(database, work->shell.id, name, &resource, err);
+        if (status == SIRIX_OK) {
+            atomic_store(&resource->hidden_intent, work->intent);
+            *out_resource = resource;
+        } else {
+            /* Nobody can name it: if it cannot be undone now, the next opening does it. */
+            enum sirix_status left = sirix_intent_undo(database, work->intent, NULL, NULL);
+
+            (void)left;
+        }
+    }
+    free(work);
+    return status;
+}
+
+enum sirix_status sirix_resource_reveal(struct sirix_group *group,
+                                        const struct sirix_resource *resource,
+                                        struct sirix_error *err)
+{
+    const struct sirix_bytes name = {.data = resource->name, .len = strlen(resource->name)};
+    enum sirix_status status = check_free(group, name, err);
+
+    if (status == SIRIX_OK) {
+        status = put_name(group, resource->id, name, err);
+    }
+    return status == SIRIX_OK ? sirix_intent_settle(group, atomic_load(&resource->hidden_intent),
+                                                    resource->id, err)
+                              : status;
+}
+
+enum sirix_status sirix_resource_discard(struct sirix_resource *resource, struct sirix_error *err)
+{
+    uint64_t intent = atomic_load(&resource->hidden_intent);
+
+    return intent == 0 ? SIRIX_OK : sirix_intent_undo(resource->database, intent, NULL, err);
 }
 
 struct drop_work {

@@ -67,6 +67,25 @@ enum sirix_status sirix_intent_add(struct sirix_group *group, enum sirix_intent_
     return status;
 }
 
+enum sirix_status sirix_intent_name(struct sirix_group *group, uint64_t intent, uint64_t number,
+                                    struct sirix_error *err)
+{
+    const struct sirix_rows_key key = sirix_rows_key_intent_ranges(intent, 0);
+    uint8_t range[SIRIX_INTENT_RANGE_BYTES];
+    struct sirix_intent_row row;
+    enum sirix_status status = intent_get(group, intent, &row, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    assert(row.part_count == 0);
+    row.part_count = 1;
+    sirix_rows_range_put(range, (struct sirix_segment_range){.first = number, .last = number});
+    status = sirix_group_ref_put(group, sirix_rows_key_view(&key),
+                                 (struct sirix_bytes){.data = range, .len = sizeof(range)}, err);
+    return status == SIRIX_OK ? intent_put(group, intent, &row, err) : status;
+}
+
 enum sirix_status sirix_intent_settle(struct sirix_group *group, uint64_t intent, uint32_t resource,
                                       struct sirix_error *err)
 {
@@ -77,7 +96,7 @@ enum sirix_status sirix_intent_settle(struct sirix_group *group, uint64_t intent
     if (status != SIRIX_OK) {
         return status;
     }
-    if (row.kind != SIRIX_INTENT_SEGMENTS || row.resource != resource) {
+    if (row.kind == SIRIX_INTENT_DROP || row.resource != resource) {
         return sirix_fail(err, SIRIX_INTERNAL, "intent %" PRIu64 " is of another resource", intent);
     }
     for (uint32_t part = 0; status == SIRIX_OK && part < row.part_count; part++) {
@@ -352,7 +371,10 @@ static enum sirix_status drop_row(void *context, struct sirix_bytes key, struct 
     return status;
 }
 
-/* Deletes some of the rows that a dropped resource left. Entries in the order of expiry go by sweeps. */
+/*
+ * Deletes some of the rows of a resource that was dropped or never named. Entries in the order of
+ * expiry go by sweeps; the segments of a dropped one go by prune.
+ */
 static enum sirix_status undo_drop(struct undo_work *undo, struct sirix_group *group,
                                    const struct sirix_intent_row *row, struct sirix_error *err)
 {
@@ -376,10 +398,11 @@ static enum sirix_status undo_prepare(struct sirix_work *work, struct sirix_grou
     if (status != SIRIX_OK) {
         return status;
     }
-    if (row.kind == SIRIX_INTENT_DROP) {
-        status = undo_drop(undo, group, &row, err);
-    } else if (row.part_count != 0) {
+    if (row.part_count != 0) {
         return undo_ranges(undo, group, &row, err);
+    }
+    if (row.kind != SIRIX_INTENT_SEGMENTS) {
+        status = undo_drop(undo, group, &row, err);
     }
     if (status == SIRIX_OK && undo->deleted == 0) {
         undo->over = true;
@@ -489,7 +512,7 @@ static enum sirix_status recover_one(struct sirix_database *database, struct sir
     sirix_reader_yield(reader);
     status = sirix_ref_scan(reader, sirix_rows_key_view(&prefix), (struct sirix_bytes){0}, false,
                             first_intent, &walk, err);
-    if (status == SIRIX_OK && walk.found && walk.row.kind == SIRIX_INTENT_SEGMENTS) {
+    if (status == SIRIX_OK && walk.found && walk.row.part_count != 0) {
         status = count_segments(reader, &walk, &recovery->abandoned_segments, err);
     }
     sirix_reader_yield(reader); /* No slice may be held while the undoing waits for the disk. */

@@ -42,6 +42,7 @@ struct sirix_resource {
     int64_t created_us;
     struct sirix_name_seed seed;
     char name[SIRIX_NAME_BYTES_MAX + 1];
+    _Atomic uint64_t hidden_intent; /* Not 0: it has no name yet, and this would remove it. */
     struct sirix_names names;
     pthread_mutex_t key_lock;
     uint64_t next_key; /* As in struct sirix_counters_row; under key_lock. */
@@ -70,6 +71,16 @@ static inline int64_t sirix_database_now_us(const struct sirix_database *databas
 /* One more handle of a resource that has one. */
 struct sirix_resource *sirix_resource_ref(struct sirix_resource *resource);
 void sirix_resource_free(struct sirix_resource *resource);
+
+/* A handle of a resource by its id; name is for sentences. */
+enum sirix_status sirix_resource_open_id(struct sirix_database *database, uint32_t id,
+                                         struct sirix_bytes name,
+                                         struct sirix_resource **out_resource,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Within a group: gives a hidden resource its name. ALREADY_EXISTS when it was taken meanwhile. */
+enum sirix_status sirix_resource_reveal(struct sirix_group *group,
+                                        const struct sirix_resource *resource,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* The sentence for a resource that is not there (any more). */
 enum sirix_status sirix_resource_unknown(struct sirix_bytes name, struct sirix_error *err);
@@ -251,6 +262,9 @@ enum sirix_status sirix_rider_put(struct sirix_group *group, const struct sirix_
 enum sirix_status sirix_intent_add(struct sirix_group *group, enum sirix_intent_kind kind,
                                    uint32_t resource, int64_t now_us, uint64_t *out_intent,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Within a group: names the one segment of an intent that was just added. */
+enum sirix_status sirix_intent_name(struct sirix_group *group, uint64_t intent, uint64_t number,
+                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 /* Within a group: removes the rows of an intent whose segments are published. */
 enum sirix_status sirix_intent_settle(struct sirix_group *group, uint64_t intent, uint32_t resource,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;

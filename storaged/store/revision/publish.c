@@ -135,6 +135,9 @@ static enum sirix_status add_rows(struct sirix_group *group,
 
         status = sirix_group_ref_put(group, ref->key, ref->value, err);
     }
+    if (status == SIRIX_OK && atomic_load(&resource->hidden_intent) != 0) {
+        status = sirix_resource_reveal(group, resource, err);
+    }
     if (status == SIRIX_OK && publication->intent != 0) {
         status = sirix_intent_settle(group, publication->intent, resource->id, err);
     }
@@ -318,6 +321,9 @@ static void publishing_done(struct sirix_work *work, enum sirix_status status,
             atomic_store_explicit(
                 &sirix_names_entry(&resource->names, publication->name_ids[j])->durable, true,
                 memory_order_release);
+        }
+        if (status == SIRIX_OK && !publishing->replayed) {
+            atomic_store(&resource->hidden_intent, 0);
         }
         sirix_resource_unref(resource);
     }

@@ -220,24 +220,26 @@ static enum sirix_status enter(struct sirix_database *database, struct sirix_res
     return status;
 }
 
-/* One try; *out_stale: what was loaded may be old. */
-static enum sirix_status try_open(struct sirix_database *database, struct sirix_reader *reader,
-                                  struct sirix_bytes name, struct sirix_resource **out_resource,
-                                  bool *out_stale, struct sirix_error *err)
+/* Notes how many resources left memory; the reader then sees at least what those had published. */
+static uint64_t note_evictions(struct sirix_database *database, struct sirix_reader *reader)
 {
-    const struct sirix_rows_key key = sirix_rows_key_resource_name(name);
-    struct sirix_resource_name_row row;
-    struct sirix_resource *resource = NULL;
-    struct sirix_bytes value = {0};
     uint64_t evictions = 0;
-    enum sirix_status status = SIRIX_OK;
 
     (void)pthread_mutex_lock(&database->lock);
     evictions = database->evictions;
     (void)pthread_mutex_unlock(&database->lock);
-    sirix_reader_yield(reader); /* Sees at least what was published before the note was taken. */
+    sirix_reader_yield(reader);
+    return evictions;
+}
 
-    status = sirix_ref_get(reader, sirix_rows_key_view(&key), &value, err);
+static enum sirix_status find_id(struct sirix_reader *reader, struct sirix_bytes name,
+                                 uint32_t *out_id, struct sirix_error *err)
+{
+    const struct sirix_rows_key key = sirix_rows_key_resource_name(name);
+    struct sirix_resource_name_row row;
+    struct sirix_bytes value = {0};
+    enum sirix_status status = sirix_ref_get(reader, sirix_rows_key_view(&key), &value, err);
+
     if (status == SIRIX_NOT_FOUND) {
         return sirix_resource_unknown(name, err);
     }
@@ -253,35 +255,59 @@ static enum sirix_status try_open(struct sirix_database *database, struct sirix_
                                  (int)name.len, (const char *)name.data, (int)row.name.len,
                                  (const char *)row.name.data);
     }
+    *out_id = row.resource;
+    return SIRIX_OK;
+}
+
+/* One try; id 0: by the name. *out_stale: what was loaded may be old. */
+static enum sirix_status try_open(struct sirix_database *database, struct sirix_reader *reader,
+                                  uint32_t id, struct sirix_bytes name,
+                                  struct sirix_resource **out_resource, bool *out_stale,
+                                  struct sirix_error *err)
+{
+    struct sirix_resource *resource = NULL;
+    uint64_t evictions = note_evictions(database, reader);
+    enum sirix_status status = id == 0 ? find_id(reader, name, &id, err) : SIRIX_OK;
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
     (void)pthread_mutex_lock(&database->lock);
-    resource = take(database, row.resource);
+    resource = take(database, id);
     (void)pthread_mutex_unlock(&database->lock);
     *out_stale = false;
     if (resource != NULL) {
         *out_resource = resource;
         return SIRIX_OK;
     }
-    status = load(database, reader, row.resource, name, &resource, err);
+    status = load(database, reader, id, name, &resource, err);
     return status == SIRIX_OK ? enter(database, resource, evictions, out_resource, out_stale, err)
                               : status;
+}
+
+enum sirix_status sirix_resource_open_id(struct sirix_database *database, uint32_t id,
+                                         struct sirix_bytes name,
+                                         struct sirix_resource **out_resource,
+                                         struct sirix_error *err)
+{
+    struct sirix_reader *reader = NULL;
+    bool stale = true;
+    enum sirix_status status = sirix_reader_open(database->backend, &reader, err);
+
+    while (status == SIRIX_OK && stale) {
+        status = try_open(database, reader, id, name, out_resource, &stale, err);
+    }
+    sirix_reader_close(reader);
+    return status;
 }
 
 enum sirix_status sirix_resource_open(struct sirix_database *database, struct sirix_bytes name,
                                       struct sirix_resource **out_resource, struct sirix_error *err)
 {
-    struct sirix_reader *reader = NULL;
-    bool stale = true;
     enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, name, "resource", err);
 
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    status = sirix_reader_open(database->backend, &reader, err);
-    while (status == SIRIX_OK && stale) {
-        status = try_open(database, reader, name, out_resource, &stale, err);
-    }
-    sirix_reader_close(reader);
-    return status;
+    return status == SIRIX_OK ? sirix_resource_open_id(database, 0, name, out_resource, err)
+                              : status;
 }
 
 /* --- Listing and facts -------------------------------------------------------------------------- */

@@ -454,7 +454,7 @@ enum sirix_status sirix_rows_intent_decode(struct sirix_bytes value,
     row.resource = take_u32(&taker);
     row.part_count = take_u32(&taker);
     row.created_us = take_i64(&taker);
-    bool sound = kind == SIRIX_INTENT_SEGMENTS || kind == SIRIX_INTENT_DROP;
+    bool sound = kind >= SIRIX_INTENT_SEGMENTS && kind <= SIRIX_INTENT_CREATE;
     enum sirix_status status = taken(&taker, sound, "intent", err);
     if (status == SIRIX_OK) {
         row.kind = (enum sirix_intent_kind)kind;

@@ -209,8 +209,12 @@ struct sirix_rows_value sirix_rows_tomb_encode(const struct sirix_tomb_row *row)
 enum sirix_status sirix_rows_tomb_decode(struct sirix_bytes value, struct sirix_tomb_row *out_row,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* A bulk commit or a drop under way. */
-enum sirix_intent_kind { SIRIX_INTENT_SEGMENTS = 1, SIRIX_INTENT_DROP = 2 };
+/* A bulk commit, a drop, or a resource without a name yet. */
+enum sirix_intent_kind {
+    SIRIX_INTENT_SEGMENTS = 1,
+    SIRIX_INTENT_DROP = 2,
+    SIRIX_INTENT_CREATE = 3,
+};
 struct sirix_intent_row {
     enum sirix_intent_kind kind;
     uint32_t resource;

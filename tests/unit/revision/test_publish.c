@@ -527,6 +527,109 @@ static void opening_deletes_exactly_what_intents_name(void **state)
     assert_int_equal(recovery.intents, 0);
 }
 
+/* --- Hidden resources ------------------------------------------------------------------------------- */
+
+/* Publishes on a resource that is not f->resource. */
+static enum sirix_status publish_on(struct test_rev *f, struct sirix_resource *resource,
+                                    int64_t value, struct sirix_published *published,
+                                    struct sirix_error *err)
+{
+    struct sirix_resource *mine = f->resource;
+    struct sirix_view view;
+
+    f->resource = resource;
+    assert_int_equal(test_view_branch(f, "main", &view, NULL), SIRIX_OK);
+    enum sirix_status status = test_publish(f, &view, value, published, err);
+    sirix_view_close(&view);
+    f->resource = mine;
+    return status;
+}
+
+static void a_hidden_resource_appears_with_its_first_publication(void **state)
+{
+    struct test_rev *f = *state;
+    struct sirix_resource *hidden = NULL;
+    struct sirix_resource *found = NULL;
+    struct sirix_published published;
+    struct sirix_recovery recovery;
+    struct sirix_error err = {0};
+    size_t rows = 0;
+
+    assert_int_equal(sirix_resource_create_hidden(f->database, test_name("new"), test_name("a"),
+                                                  test_name("m"), &hidden, NULL),
+                     SIRIX_OK);
+    assert_int_equal(sirix_resource_open(f->database, test_name("new"), &found, &err),
+                     SIRIX_NOT_FOUND);
+    assert_int_equal(publish_on(f, hidden, 42, &published, NULL), SIRIX_OK);
+    assert_int_equal(published.revision, 2);
+    assert_int_equal(sirix_resource_open(f->database, test_name("new"), &found, NULL), SIRIX_OK);
+    assert_ptr_equal(found, hidden);
+    sirix_resource_unref(found);
+    assert_int_equal(publish_on(f, hidden, 43, &published, NULL), SIRIX_OK);
+    assert_int_equal(sirix_resource_discard(hidden, NULL), SIRIX_OK); /* It is hidden no more. */
+    sirix_resource_unref(hidden);
+    assert_int_equal(test_count_rows(f, "T", 1, &rows), SIRIX_OK);
+    assert_int_equal(rows, 0);
+    assert_int_equal(test_count_rows(f, "U", 1, &rows), SIRIX_OK);
+    assert_int_equal(rows, 0);
+    test_rev_reopen(f, &recovery);
+    assert_int_equal(recovery.resources, 2);
+    assert_int_equal(recovery.intents, 0);
+}
+
+static void a_name_taken_meanwhile_leaves_a_hidden_resource_hidden(void **state)
+{
+    struct test_rev *f = *state;
+    struct sirix_resource *hidden = NULL;
+    struct sirix_resource *other = NULL;
+    struct sirix_published published;
+    struct sirix_error err = {0};
+    uint64_t before = 0;
+    size_t rows = 0;
+    size_t rows_before = 0;
+
+    assert_int_equal(test_count_rows(f, "r", 1, &rows_before), SIRIX_OK);
+    before = segment_count(f);
+    assert_int_equal(sirix_resource_create_hidden(f->database, test_name("new"), test_name("a"),
+                                                  test_name("m"), &hidden, NULL),
+                     SIRIX_OK);
+    assert_int_equal(sirix_resource_create(f->database, test_name("New"), test_name(""),
+                                           test_name(""), &other, NULL),
+                     SIRIX_OK);
+    assert_int_equal(publish_on(f, hidden, 42, &published, &err), SIRIX_ALREADY_EXISTS);
+    assert_int_equal(err.reason, SIRIX_REASON_NAME_CASE);
+    assert_int_equal(sirix_resource_discard(hidden, NULL), SIRIX_OK);
+    sirix_resource_unref(hidden);
+    sirix_resource_unref(other);
+    assert_int_equal(sirix_resource_drop(f->database, test_name("New"), NULL), SIRIX_OK);
+    assert_int_equal(test_count_rows(f, "r", 1, &rows), SIRIX_OK);
+    assert_int_equal(rows, rows_before);
+    assert_int_equal(segment_count(f), before + 1); /* The dropped one's waits for prune. */
+}
+
+static void a_hidden_resource_that_was_left_goes_at_the_next_opening(void **state)
+{
+    struct test_rev *f = *state;
+    struct sirix_resource *hidden = NULL;
+    struct sirix_recovery recovery;
+    uint64_t before = segment_count(f);
+    uint64_t intent = 0;
+    size_t rows = 0;
+
+    assert_int_equal(sirix_resource_create_hidden(f->database, test_name("new"), test_name("a"),
+                                                  test_name("m"), &hidden, NULL),
+                     SIRIX_OK);
+    assert_int_equal(sirix_intent_begin(hidden, &intent, NULL), SIRIX_OK);
+    sirix_resource_unref(hidden);
+    test_rev_reopen(f, &recovery);
+    assert_int_equal(recovery.intents, 2);
+    assert_int_equal(recovery.abandoned_segments, 1);
+    assert_int_equal(recovery.resources, 1);
+    assert_int_equal(segment_count(f), before);
+    assert_int_equal(test_count_rows(f, "r", 1, &rows), SIRIX_OK);
+    assert_int_equal(rows, 4);
+}
+
 /* --- Reopening, formats, failures ------------------------------------------------------------------ */
 
 static void everything_is_there_after_a_reopening(void **state)
@@ -699,6 +802,9 @@ int main(void)
         CASE_LMDB(a_published_intent_keeps_its_segments_and_leaves_no_row),
         CASE(an_abandoned_intent_leaves_nothing),
         CASE_LMDB(opening_deletes_exactly_what_intents_name),
+        CASE_LMDB(a_hidden_resource_appears_with_its_first_publication),
+        CASE(a_name_taken_meanwhile_leaves_a_hidden_resource_hidden),
+        CASE_LMDB(a_hidden_resource_that_was_left_goes_at_the_next_opening),
         CASE_LMDB(everything_is_there_after_a_reopening),
         CASE_LMDB(an_unknown_format_is_refused_and_a_newer_minor_is_only_read),
         CASE(no_failing_allocation_leaves_a_half_done_change),
