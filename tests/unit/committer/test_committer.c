@@ -18,6 +18,39 @@
 #include "store/revision/committer.h"
 #include "unit/segment/support.h"
 
+/* --- Fault injection -------------------------------------------------------------------------- */
+
+/* Of the thread that sets it: prepare runs on another one than the test. 0: the next one fails. */
+static _Thread_local int allocations_until_failure = -1;
+
+static bool allocation_fails(void)
+{
+    return allocations_until_failure >= 0 && allocations_until_failure-- == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+    return allocation_fails() ? NULL : __real_malloc(size);
+}
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return allocation_fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size)
+{
+    return allocation_fails() ? NULL : __real_realloc(old, size);
+}
+
+/* --- Fixture ---------------------------------------------------------------------------------- */
+
 struct fixture {
     struct sirix_committer_pool *pool;
     struct sirix_backend *backend;
@@ -461,14 +494,42 @@ static void a_group_without_changes_needs_no_commit(void **state)
     assert_int_equal(sirix_committer_run(f->committer, &step.work, NULL), SIRIX_OK);
 }
 
-/* --- Threads ---------------------------------------------------------------------------------- */
+/* --- Failure of allocations ------------------------------------------------------------------- */
 
-enum { CLIENTS = 8, ADDS = 50 };
-
-struct adding {
+struct hungry {
     struct sirix_work work;
-    _Atomic int *preparing;
+    int fail_at;
+    bool was_hit;
+    uint64_t number;
+    struct sirix_bytes segment;
 };
+
+/* Adds so much that every table of a fresh group has to grow. */
+static enum sirix_status prepare_hungry(struct sirix_work *work, struct sirix_group *group,
+                                        struct sirix_error *err)
+{
+    struct hungry *hungry = (struct hungry *)work;
+    const struct sirix_segment_range range = {.first = 1, .last = 1};
+    static const uint8_t value[2000];
+    enum sirix_status status = SIRIX_OK;
+
+    allocations_until_failure = hungry->fail_at;
+    for (unsigned i = 0; i < 150 && status == SIRIX_OK; i++) {
+        char key[16];
+        (void)snprintf(key, sizeof(key), "hungry/%u", i);
+        status = sirix_group_ref_put(group, test_text(key),
+                                     (struct sirix_bytes){value, sizeof(value)}, err);
+    }
+    for (unsigned i = 0; i < 70 && status == SIRIX_OK; i++) {
+        status = sirix_group_segment_delete(group, range, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_group_segment_put(group, hungry->number, hungry->segment, err);
+    }
+    hungry->was_hit = allocations_until_failure < 0 && hungry->fail_at >= 0;
+    allocations_until_failure = -1;
+    return status;
+}
 
 static void nothing(struct sirix_work *work, enum sirix_status status,
                     const struct sirix_error *error)
@@ -477,6 +538,72 @@ static void nothing(struct sirix_work *work, enum sirix_status status,
     (void)status;
     (void)error;
 }
+
+static void a_work_without_memory_fails_alone_wherever_it_is(void **state)
+{
+    struct fixture *f = *state;
+    bool was_hit = true;
+    unsigned failures = 0;
+
+    for (int fail_at = 0; was_hit; fail_at++) {
+        struct sirix_committer *committer = NULL;
+        struct sirix_error err = {0};
+        uint64_t number = sirix_segment_reserve(f->backend, 1);
+        struct hungry hungry = {.work = {.prepare = prepare_hungry, .done = nothing},
+                                .fail_at = fail_at,
+                                .number = number,
+                                .segment = test_segment_new(number, 64)};
+        struct step after = {STEP, .look_at = "hungry/0", .key = "after", .value = "1"};
+
+        /* A fresh committer each time, whose group has no memory yet. */
+        assert_int_equal(sirix_committer_open(f->pool, f->backend, &committer, NULL), SIRIX_OK);
+        enum sirix_status status = sirix_committer_run(committer, &hungry.work, &err);
+        was_hit = hungry.was_hit;
+        assert_int_equal(status, was_hit ? SIRIX_NO_MEMORY : SIRIX_OK);
+        assert_int_equal(sirix_committer_run(committer, &after.work, NULL), SIRIX_OK);
+        if (was_hit) {
+            assert_string_equal(after.seen, "-");
+            assert_true(err.text[0] != '\0');
+            failures++;
+        }
+        sirix_committer_close(committer);
+        test_segment_free(hungry.segment);
+    }
+    assert_true(failures > 10);
+}
+
+static void opening_survives_the_failure_of_any_allocation(void **state)
+{
+    struct fixture *f = *state;
+    struct sirix_committer_pool *pool = NULL;
+    struct sirix_committer *committer = NULL;
+    enum sirix_status status = SIRIX_NO_MEMORY;
+
+    for (int fail_at = 0; status != SIRIX_OK; fail_at++) {
+        allocations_until_failure = fail_at;
+        status = sirix_committer_pool_start(1, &pool, NULL);
+        allocations_until_failure = -1;
+        assert_int_equal(status, status == SIRIX_OK ? SIRIX_OK : SIRIX_NO_MEMORY);
+    }
+    sirix_committer_pool_stop(pool);
+    status = SIRIX_NO_MEMORY;
+    for (int fail_at = 0; status != SIRIX_OK; fail_at++) {
+        allocations_until_failure = fail_at;
+        status = sirix_committer_open(f->pool, f->backend, &committer, NULL);
+        allocations_until_failure = -1;
+        assert_int_equal(status, status == SIRIX_OK ? SIRIX_OK : SIRIX_NO_MEMORY);
+    }
+    sirix_committer_close(committer);
+}
+
+/* --- Threads ---------------------------------------------------------------------------------- */
+
+enum { CLIENTS = 8, ADDS = 50 };
+
+struct adding {
+    struct sirix_work work;
+    _Atomic int *preparing;
+};
 
 static enum sirix_status add_one(struct sirix_work *work, struct sirix_group *group,
                                  struct sirix_error *err)
@@ -612,6 +739,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_space_fails_the_group_and_not_the_database, setup_full,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_group_without_changes_needs_no_commit, setup_unknown,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_work_without_memory_fails_alone_wherever_it_is, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(opening_survives_the_failure_of_any_allocation, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(concurrent_clients_of_two_databases_lose_no_update,
                                         setup_late, teardown),

@@ -19,19 +19,35 @@
 /* --- Fault injection -------------------------------------------------------------------------- */
 
 static bool allocations_fail;
+static int allocations_until_failure = -1; /* 0: the next one fails; -1: none does. */
+
+static bool allocation_fails(void)
+{
+    if (allocations_until_failure >= 0 && allocations_until_failure-- == 0) {
+        return true;
+    }
+    return allocations_fail;
+}
 
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size)
 {
-    return allocations_fail ? NULL : __real_calloc(count, size);
+    return allocation_fails() ? NULL : __real_calloc(count, size);
 }
 
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_malloc(size_t size)
 {
-    return allocations_fail ? NULL : __real_malloc(size);
+    return allocation_fails() ? NULL : __real_malloc(size);
+}
+
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size)
+{
+    return allocation_fails() ? NULL : __real_realloc(old, size);
 }
 
 /* --- Segments --------------------------------------------------------------------------------- */
@@ -339,6 +355,59 @@ static void no_space_comes_by_the_seed_and_changes_nothing(void **state)
     sirix_backend_close(backend);
 }
 
+/* Fails the first allocation of a commit, then the second, and so on until it succeeds. */
+static void a_commit_to_memory_happens_as_a_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    struct sirix_backend *backend = NULL;
+    struct sirix_backend_stats stats;
+    struct sirix_bytes bytes = test_segment_new(2, 100);
+    const struct sirix_segment_put put = {.number = 2, .bytes = bytes};
+    const struct sirix_segment_range range = {.first = 1, .last = 1};
+    const struct sirix_ref_put refs[] = {
+        {.key = test_text("a"), .value = test_text("new")},
+        {.key = test_text("b"), .value = test_text("new")},
+    };
+    const struct sirix_batch batch = {.puts = &put,
+                                      .put_count = 1,
+                                      .deletes = &range,
+                                      .delete_count = 1,
+                                      .refs = refs,
+                                      .ref_count = 2};
+    enum sirix_status status = SIRIX_NO_MEMORY;
+    int failures = 0;
+
+    assert_int_equal(
+        sirix_backend_open_memory(&(struct sirix_memory_options){.seed = 1}, &backend, NULL),
+        SIRIX_OK);
+    (void)sirix_segment_reserve(backend, 2);
+    assert_int_equal(test_put(backend, 1, 1, 100).status, SIRIX_OK);
+    assert_int_equal(test_ref(backend, "a", "old").status, SIRIX_OK);
+    for (; status != SIRIX_OK; failures++) {
+        struct sirix_reader *reader = NULL;
+        struct sirix_bytes value;
+
+        allocations_until_failure = failures;
+        status = test_commit(backend, &batch).status;
+        allocations_until_failure = -1;
+        assert_true(status == SIRIX_OK || status == SIRIX_NO_MEMORY);
+        assert_int_equal(sirix_reader_open(backend, &reader, NULL), SIRIX_OK);
+        assert_int_equal(sirix_ref_get(reader, test_text("a"), &value, NULL), SIRIX_OK);
+        assert_true(sirix_bytes_equal(value, test_text(status == SIRIX_OK ? "new" : "old")));
+        assert_int_equal(sirix_ref_get(reader, test_text("b"), &value, NULL),
+                         status == SIRIX_OK ? SIRIX_OK : SIRIX_NOT_FOUND);
+        uint64_t there = status == SIRIX_OK ? 2 : 1;
+        assert_int_equal(sirix_segment_get(reader, sirix_address_make(there, 16), 84, &value, NULL),
+                         SIRIX_OK);
+        sirix_reader_close(reader);
+        assert_int_equal(sirix_backend_stats(backend, &stats, NULL), SIRIX_OK);
+        assert_int_equal(stats.segment_count, 1);
+    }
+    assert_true(failures > 2);
+    sirix_backend_close(backend);
+    test_segment_free(bytes);
+}
+
 static void memory_of_dead_rows_is_given_back(void **state)
 {
     (void)state;
@@ -369,6 +438,7 @@ int main(void)
         cmocka_unit_test(numbers_are_verified_one_by_one),
         cmocka_unit_test(an_unknown_outcome_is_applied_or_not_and_latches),
         cmocka_unit_test(no_space_comes_by_the_seed_and_changes_nothing),
+        cmocka_unit_test(a_commit_to_memory_happens_as_a_whole_or_not_at_all),
         cmocka_unit_test(memory_of_dead_rows_is_given_back),
     };
     return cmocka_run_group_tests_name("segment parts", tests, NULL, NULL);
