@@ -121,6 +121,7 @@ enum sirix_status sirix_arena_alloc_aligned(struct sirix_arena *arena, size_t si
         }
         padding = (size_t)(-(uintptr_t)arena->next & (align - 1));
     }
+    assert(arena->next != NULL);
     *out = arena->next + padding;
     arena->next += padding + size;
     /* Padding may not push the sum past the limit: the subtraction above would wrap. */
@@ -147,6 +148,7 @@ enum sirix_status sirix_arena_calloc(struct sirix_arena *arena, size_t count, si
     }
     enum sirix_status status = sirix_arena_alloc(arena, bytes, &memory, err);
     if (status == SIRIX_OK) {
+        assert(memory != NULL);
         memset(memory, 0, bytes);
         *out = memory;
     }
@@ -160,6 +162,7 @@ enum sirix_status sirix_arena_copy(struct sirix_arena *arena, struct sirix_bytes
     enum sirix_status status = sirix_arena_alloc_aligned(arena, bytes.len, 1, &memory, err);
 
     if (status == SIRIX_OK) {
+        assert(memory != NULL);
         if (bytes.len != 0) {
             memcpy(memory, bytes.data, bytes.len);
         }
@@ -181,6 +184,7 @@ enum sirix_status sirix_arena_c_str(struct sirix_arena *arena, struct sirix_byte
     if (status == SIRIX_OK) {
         char *text = memory;
 
+        assert(text != NULL);
         if (bytes.len != 0) {
             memcpy(text, bytes.data, bytes.len);
         }

@@ -1,15 +1,16 @@
 /* The system's clocks, and RFC 3339 both ways with calendar arithmetic of our own. */
 #include "base/clock.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-static const int64_t US_A_SECOND = 1000000;
-static const int64_t SECONDS_A_DAY = 86400;
-static const uint64_t NS_A_SECOND = 1000000000;
+static const int64_t us_a_second = 1000000;
+static const int64_t seconds_a_day = 86400;
+static const uint64_t ns_a_second = 1000000000;
 
 /* --- Clocks ----------------------------------------------------------------------------------- */
 
@@ -19,7 +20,7 @@ static int64_t system_realtime_us(void *context)
 
     (void)context;
     (void)clock_gettime(CLOCK_REALTIME, &now); /* Cannot fail for this clock. */
-    return (int64_t)now.tv_sec * US_A_SECOND + now.tv_nsec / 1000;
+    return (int64_t)now.tv_sec * us_a_second + now.tv_nsec / 1000;
 }
 
 static uint64_t system_monotonic_ns(void *context)
@@ -28,17 +29,17 @@ static uint64_t system_monotonic_ns(void *context)
 
     (void)context;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_A_SECOND + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * ns_a_second + (uint64_t)now.tv_nsec;
 }
 
 const struct sirix_clock *sirix_clock_system(void)
 {
-    static const struct sirix_clock SYSTEM = {
+    static const struct sirix_clock system_clock = {
         .realtime_us = system_realtime_us,
         .monotonic_ns = system_monotonic_ns,
     };
 
-    return &SYSTEM;
+    return &system_clock;
 }
 
 /* --- Calendar --------------------------------------------------------------------------------- */
@@ -56,9 +57,11 @@ static bool is_leap_year(int year)
 
 static int days_of_month(int year, int month)
 {
-    static const int DAYS[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 
-    return month == 2 && is_leap_year(year) ? 29 : DAYS[month - 1];
+    assert(month >= 1 && month <= 12);
+
+    return month == 2 && is_leap_year(year) ? 29 : days[month - 1];
 }
 
 /* Days since 1970-01-01. Years begin in March here, so that the leap day is the last one. */
@@ -96,11 +99,11 @@ size_t sirix_time_format(int64_t time_us, char out_text[SIRIX_TIME_TEXT_BYTES])
     time_us = time_us > SIRIX_TIME_US_MAX ? SIRIX_TIME_US_MAX : time_us;
     /* Division rounds to zero; shift the zero so that everything is positive. */
     int64_t shifted = time_us - SIRIX_TIME_US_MIN;
-    int64_t seconds = shifted / US_A_SECOND;
-    int fraction = (int)(shifted % US_A_SECOND);
-    int64_t first_day = SIRIX_TIME_US_MIN / US_A_SECOND / SECONDS_A_DAY;
-    struct date date = date_from_days(first_day + seconds / SECONDS_A_DAY);
-    int of_day = (int)(seconds % SECONDS_A_DAY);
+    int64_t seconds = shifted / us_a_second;
+    int fraction = (int)(shifted % us_a_second);
+    int64_t first_day = SIRIX_TIME_US_MIN / us_a_second / seconds_a_day;
+    struct date date = date_from_days(first_day + seconds / seconds_a_day);
+    int of_day = (int)(seconds % seconds_a_day);
 
     int len =
         snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%06d", date.year, date.month,
@@ -193,7 +196,7 @@ static enum sirix_status scan_date(struct scan *scan, struct date *out)
 static enum sirix_status scan_fraction(struct scan *scan, int64_t *out_us)
 {
     int64_t us = 0;
-    int64_t unit = US_A_SECOND / 10;
+    int64_t unit = us_a_second / 10;
 
     if (scan->at == scan->len || scan->text[scan->at] != '.') {
         *out_us = 0;
@@ -237,14 +240,14 @@ static enum sirix_status scan_time_of_day(struct scan *scan, int64_t *out_us)
         status = scan_fraction(scan, &fraction);
     }
     if (status == SIRIX_OK) {
-        *out_us = ((int64_t)hour * 3600 + minute * 60 + second) * US_A_SECOND + fraction;
+        *out_us = ((int64_t)hour * 3600 + (int64_t)minute * 60 + second) * us_a_second + fraction;
     }
     return status;
 }
 
 static enum sirix_status scan_offset(struct scan *scan, int64_t *out_us)
 {
-    static const char *const EXPECTED = "expected an offset such as Z or +01:00";
+    static const char *const expected = "expected an offset such as Z or +01:00";
     int hour = 0;
     int minute = 0;
     uint8_t sign = scan->at < scan->len ? scan->text[scan->at] : 0;
@@ -255,7 +258,7 @@ static enum sirix_status scan_offset(struct scan *scan, int64_t *out_us)
         return SIRIX_OK;
     }
     if (sign != '+' && sign != '-') {
-        return refuse(scan, scan->at, EXPECTED);
+        return refuse(scan, scan->at, expected);
     }
     scan->at++;
     enum sirix_status status = scan_number(scan, 2, 0, 23, "expected hours 00..23", &hour);
@@ -266,7 +269,7 @@ static enum sirix_status scan_offset(struct scan *scan, int64_t *out_us)
         status = scan_number(scan, 2, 0, 59, "expected minutes 00..59", &minute);
     }
     if (status == SIRIX_OK) {
-        int64_t us = ((int64_t)hour * 3600 + minute * 60) * US_A_SECOND;
+        int64_t us = ((int64_t)hour * 3600 + (int64_t)minute * 60) * us_a_second;
 
         *out_us = sign == '-' ? -us : us;
     }
@@ -301,7 +304,7 @@ enum sirix_status sirix_time_parse(struct sirix_bytes text, int64_t *out_time_us
             return refuse(&scan, scan.at, "expected the end after the offset");
         }
     }
-    int64_t time_us = days_from_date(date) * SECONDS_A_DAY * US_A_SECOND + of_day - offset;
+    int64_t time_us = days_from_date(date) * seconds_a_day * us_a_second + of_day - offset;
     if (time_us < SIRIX_TIME_US_MIN || time_us > SIRIX_TIME_US_MAX) {
         return refuse(&scan, 0, "outside the years 0001..9999 in UTC");
     }

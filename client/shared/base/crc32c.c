@@ -11,7 +11,7 @@
 
 enum { TABLES = 8, STREAM_BYTES = 1024, STREAM_SHIFTS = 256 };
 
-static const uint32_t POLYNOMIAL = 0x82f63b78; /* Reflected. */
+static const uint32_t polynomial = 0x82f63b78; /* Reflected. */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint32_t tables[TABLES][256];
@@ -37,13 +37,13 @@ static uint32_t by_tables(uint32_t crc, const uint8_t *at, size_t len)
 
 static void prepare(void)
 {
-    static const uint8_t ZEROS[STREAM_BYTES];
+    static const uint8_t zeros[STREAM_BYTES];
 
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t crc = byte;
 
         for (int bit = 0; bit < 8; bit++) {
-            crc = (crc >> 1) ^ ((crc & 1) != 0 ? POLYNOMIAL : 0);
+            crc = (crc >> 1) ^ ((crc & 1) != 0 ? polynomial : 0);
         }
         tables[0][byte] = crc;
     }
@@ -56,7 +56,7 @@ static void prepare(void)
     }
     for (unsigned i = 0; i < 4; i++) {
         for (uint32_t byte = 0; byte < STREAM_SHIFTS; byte++) {
-            shift[i][byte] = by_tables(byte << (8 * i), ZEROS, sizeof(ZEROS));
+            shift[i][byte] = by_tables(byte << (8 * i), zeros, sizeof(zeros));
         }
     }
 #if defined(__x86_64__)

@@ -76,10 +76,10 @@ enum sirix_status sirix_random_bytes(void *data, size_t len, struct sirix_error 
     while (len != 0) {
         ssize_t got = getrandom(at, len, 0);
 
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
         if (got < 0) {
-            if (errno == EINTR) {
-                continue;
-            }
             return sirix_fail(err, SIRIX_IO, "the system gave no random bytes: error %d", errno);
         }
         at += got;
@@ -90,7 +90,7 @@ enum sirix_status sirix_random_bytes(void *data, size_t len, struct sirix_error 
 
 enum sirix_status sirix_random_id(char out_text[SIRIX_RANDOM_ID_BYTES], struct sirix_error *err)
 {
-    static const char DIGITS[] = "0123456789abcdef";
+    static const char digits[] = "0123456789abcdef";
     uint8_t bytes[(SIRIX_RANDOM_ID_BYTES - 1) / 2];
     enum sirix_status status = sirix_random_bytes(bytes, sizeof(bytes), err);
 
@@ -98,8 +98,8 @@ enum sirix_status sirix_random_id(char out_text[SIRIX_RANDOM_ID_BYTES], struct s
         return status;
     }
     for (size_t i = 0; i < sizeof(bytes); i++) {
-        out_text[2 * i] = DIGITS[bytes[i] >> 4];
-        out_text[2 * i + 1] = DIGITS[bytes[i] & 15];
+        out_text[2 * i] = digits[bytes[i] >> 4];
+        out_text[2 * i + 1] = digits[bytes[i] & 15];
     }
     out_text[SIRIX_RANDOM_ID_BYTES - 1] = '\0';
     return SIRIX_OK;

@@ -11,8 +11,8 @@
 #include "base/utf8.h"
 
 /* What every line ends with; room for it is kept free until then. */
-static const char CUT_MARK[] = ",\"cut\":true";
-enum { TAIL_BYTES = sizeof(CUT_MARK) - 1 + 2 }; /* The mark, `}` and the newline. */
+static const char cut_mark[] = ",\"cut\":true";
+enum { TAIL_BYTES = sizeof(cut_mark) - 1 + 2 }; /* The mark, `}` and the newline. */
 
 static _Atomic int threshold = SIRIX_LOG_OFF;
 static _Atomic int log_fd = STDERR_FILENO;
@@ -83,7 +83,18 @@ static bool put_escape(struct line *line, uint32_t code_point)
     return put_str(line, text);
 }
 
-/* A JSON string; what does not fit or passes the text limit is cut at a character. */
+/* One valid character. */
+static bool put_character(struct line *line, const uint8_t *at, size_t len, uint32_t code_point)
+{
+    if (code_point == '"' || code_point == '\\') {
+        const char escaped[2] = {'\\', (char)code_point};
+
+        return put(line, escaped, sizeof(escaped));
+    }
+    return is_unsafe(code_point) ? put_escape(line, code_point) : put(line, (const char *)at, len);
+}
+
+/* A JSON string; a text past the limit is cut at a character. */
 static bool put_string(struct line *line, struct sirix_bytes value)
 {
     const uint8_t *at = value.data;
@@ -92,27 +103,18 @@ static bool put_string(struct line *line, struct sirix_bytes value)
 
     if (left > SIRIX_LOG_TEXT_BYTES_MAX) {
         left = SIRIX_LOG_TEXT_BYTES_MAX;
+        while (left > SIRIX_LOG_TEXT_BYTES_MAX - SIRIX_UTF8_BYTES_MAX &&
+               (at[left] & 0xc0) == 0x80) {
+            left--;
+        }
         line->cut = true;
     }
     while (ok && left != 0) {
         uint32_t code_point = 0;
         size_t len = sirix_utf8_decode(at, left, &code_point);
 
-        if (len == 0) {
-            /* The half character of our own cut is left out, not marked as a fault. */
-            if (left < value.len && sirix_utf8_missing(at, left) != 0 && line->cut) {
-                break;
-            }
-            ok = put_str(line, "\xef\xbf\xbd");
-            len = 1;
-        } else if (code_point == '"' || code_point == '\\') {
-            const char escaped[2] = {'\\', (char)code_point};
-            ok = put(line, escaped, sizeof(escaped));
-        } else if (is_unsafe(code_point)) {
-            ok = put_escape(line, code_point);
-        } else {
-            ok = put(line, (const char *)at, len);
-        }
+        ok = len == 0 ? put_str(line, "\xef\xbf\xbd") : put_character(line, at, len, code_point);
+        len = len == 0 ? 1 : len;
         at += len;
         left -= len;
     }
@@ -158,8 +160,8 @@ static void put_field(struct line *line, const struct sirix_log_field *field)
 static void write_line(struct line *line)
 {
     if (line->cut) {
-        memcpy(line->text + line->len, CUT_MARK, sizeof(CUT_MARK) - 1);
-        line->len += sizeof(CUT_MARK) - 1;
+        memcpy(line->text + line->len, cut_mark, sizeof(cut_mark) - 1);
+        line->len += sizeof(cut_mark) - 1;
     }
     line->text[line->len++] = '}';
     line->text[line->len++] = '\n';

@@ -75,7 +75,7 @@ void sirix_log_write(enum sirix_log_level level, const char *msg,
  *
  *     sirix_log(SIRIX_LOG_INFO, "opened", sirix_log_str("database", name), sirix_log_u64("ms", 3));
  */
-#define sirix_log(level, msg, ...)                                                                 \
+#define sirix_log(level, msg, ...) /* NOLINT(readability-identifier-naming): reads as a call */    \
     sirix_log_write((level), (msg), (const struct sirix_log_field[]){__VA_ARGS__},                 \
                     sizeof((const struct sirix_log_field[]){__VA_ARGS__}) /                        \
                         sizeof(struct sirix_log_field))

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/status.h"
 
@@ -71,7 +72,12 @@ static inline void *sirix_map_get_ptr(const struct sirix_map *map, uint64_t key)
 {
     uint64_t value = 0;
 
-    return sirix_map_get(map, key, &value) ? (void *)(uintptr_t)value : NULL;
+    (void)sirix_map_get(map, key, &value);
+    uintptr_t bits = (uintptr_t)value;
+    void *pointer = NULL;
+
+    memcpy(&pointer, &bits, sizeof(pointer));
+    return pointer;
 }
 
 #endif

@@ -112,14 +112,14 @@ bool sirix_name_is_revision(struct sirix_bytes text, uint64_t *out_revision)
 
 bool sirix_name_is_timestamp(struct sirix_bytes text)
 {
-    static const char SHAPE[] = "dddd-dd-dd";
+    static const char shape[] = "dddd-dd-dd";
     const uint8_t *bytes = text.data;
 
-    if (text.len < sizeof(SHAPE) - 1) {
+    if (text.len < sizeof(shape) - 1) {
         return false;
     }
-    for (size_t i = 0; i < sizeof(SHAPE) - 1; i++) {
-        if (SHAPE[i] == 'd' ? !is_digit(bytes[i]) : bytes[i] != (uint8_t)SHAPE[i]) {
+    for (size_t i = 0; i < sizeof(shape) - 1; i++) {
+        if (shape[i] == 'd' ? !is_digit(bytes[i]) : bytes[i] != (uint8_t)shape[i]) {
             return false;
         }
     }

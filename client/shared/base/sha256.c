@@ -64,11 +64,11 @@ enum sirix_status sirix_sha256(const void *data, size_t len, uint8_t out[SIRIX_S
 
 void sirix_sha256_hex(const uint8_t hash[SIRIX_SHA256_BYTES], char out[SIRIX_SHA256_HEX_BYTES])
 {
-    static const char DIGITS[] = "0123456789abcdef";
+    static const char digits[] = "0123456789abcdef";
 
     for (size_t i = 0; i < SIRIX_SHA256_BYTES; i++) {
-        out[2 * i] = DIGITS[hash[i] >> 4];
-        out[2 * i + 1] = DIGITS[hash[i] & 15];
+        out[2 * i] = digits[hash[i] >> 4];
+        out[2 * i + 1] = digits[hash[i] & 15];
     }
     out[SIRIX_SHA256_HEX_BYTES - 1] = '\0';
 }

@@ -15,28 +15,28 @@ struct status_row {
     int exit_code;
 };
 
-static const struct status_row STATUS_ROWS[] = {
+static const struct status_row status_rows[] = {
 #define SIRIX_X(upper, lower, grpc_code, jsonrpc_code, exit)                                       \
     [SIRIX_##upper] = {#lower, (grpc_code), (jsonrpc_code), (exit)},
     SIRIX_STATUS_LIST(SIRIX_X)
 #undef SIRIX_X
 };
 
-static const char *const REASON_NAMES[] = {
+static const char *const reason_names[] = {
 #define SIRIX_X(upper, lower) [SIRIX_REASON_##upper] = #lower,
     SIRIX_REASON_LIST(SIRIX_X)
 #undef SIRIX_X
 };
 
-enum { STATUS_COUNT = sizeof(STATUS_ROWS) / sizeof(STATUS_ROWS[0]) };
-enum { REASON_COUNT = sizeof(REASON_NAMES) / sizeof(REASON_NAMES[0]) };
+enum { STATUS_COUNT = sizeof(status_rows) / sizeof(status_rows[0]) };
+enum { REASON_COUNT = sizeof(reason_names) / sizeof(reason_names[0]) };
 
 /* A value from outside the enum (a corrupt or newer peer) is reported as our mistake. */
 static const struct status_row *row_of(enum sirix_status status)
 {
     size_t index = (size_t)status;
 
-    return &STATUS_ROWS[index < STATUS_COUNT ? index : SIRIX_INTERNAL];
+    return &status_rows[index < STATUS_COUNT ? index : SIRIX_INTERNAL];
 }
 
 /* Copies text into a fixed array; what does not fit is cut at a character. */
@@ -73,7 +73,7 @@ const char *sirix_reason_name(enum sirix_reason reason)
 {
     size_t index = (size_t)reason;
 
-    return REASON_NAMES[index < REASON_COUNT ? index : SIRIX_REASON_NONE];
+    return reason_names[index < REASON_COUNT ? index : SIRIX_REASON_NONE];
 }
 
 int sirix_status_grpc_code(enum sirix_status status)

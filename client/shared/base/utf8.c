@@ -49,29 +49,30 @@ static size_t good_bytes(struct first_byte first, const uint8_t *at, size_t len)
     return good;
 }
 
+static size_t skip_ascii(const uint8_t *bytes, size_t len, size_t at)
+{
+    while (len - at >= 8 && (sirix_load_u64le(bytes + at) & UINT64_C(0x8080808080808080)) == 0) {
+        at += 8;
+    }
+    while (at < len && bytes[at] < 0x80) {
+        at++;
+    }
+    return at;
+}
+
 bool sirix_utf8_valid(const void *text, size_t len, size_t *out_bad)
 {
     const uint8_t *bytes = text;
-    size_t at = 0;
 
-    while (at < len) {
-        while (len - at >= 8 &&
-               (sirix_load_u64le(bytes + at) & UINT64_C(0x8080808080808080)) == 0) {
-            at += 8;
-        }
-        if (at == len) {
-            break;
-        }
-        if (bytes[at] < 0x80) {
-            at++;
-            continue;
-        }
+    for (size_t at = skip_ascii(bytes, len, 0); at < len; at = skip_ascii(bytes, len, at)) {
         struct first_byte first = first_byte_of(bytes[at]);
 
-        if (first.len == 0 || good_bytes(first, bytes + at, len - at) != first.len) {
-            if (out_bad != NULL) {
-                *out_bad = at;
-            }
+        bool is_good = first.len != 0 && good_bytes(first, bytes + at, len - at) == first.len;
+
+        if (!is_good && out_bad != NULL) {
+            *out_bad = at;
+        }
+        if (!is_good) {
             return false;
         }
         at += first.len;

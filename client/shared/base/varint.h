@@ -48,10 +48,10 @@ static inline size_t sirix_varint_decode(const uint8_t *from, size_t len, uint64
             return 0;
         }
         value |= (uint64_t)(byte & 0x7f) << (7 * i);
+        if (byte == 0 && i != 0) {
+            return 0;
+        }
         if (byte < 0x80) {
-            if (byte == 0 && i != 0) {
-                return 0;
-            }
             *out_value = value;
             return i + 1;
         }

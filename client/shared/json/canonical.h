@@ -71,8 +71,8 @@ static inline bool sirix_json_hex4(const uint8_t *text, uint32_t *out_value)
 static inline size_t sirix_json_canonical(uint32_t code_point,
                                           uint8_t to[SIRIX_JSON_CANONICAL_BYTES_MAX])
 {
-    static const char DIGITS[] = "0123456789abcdef";
-    static const char LETTERS[] = "\0\0\0\0\0\0\0\0btn\0fr"; /* By code point from 0. */
+    static const char digits[] = "0123456789abcdef";
+    static const char letters[] = "\0\0\0\0\0\0\0\0btn\0fr"; /* By code point from 0. */
 
     if (code_point >= 0x20 && code_point != '"' && code_point != '\\') {
         return sirix_utf8_encode(code_point, to);
@@ -82,15 +82,15 @@ static inline size_t sirix_json_canonical(uint32_t code_point,
         to[1] = (uint8_t)code_point;
         return 2;
     }
-    if (code_point < sizeof(LETTERS) - 1 && LETTERS[code_point] != '\0') {
-        to[1] = (uint8_t)LETTERS[code_point];
+    if (code_point < sizeof(letters) - 1 && letters[code_point] != '\0') {
+        to[1] = (uint8_t)letters[code_point];
         return 2;
     }
     to[1] = 'u';
     to[2] = '0';
     to[3] = '0';
-    to[4] = (uint8_t)DIGITS[code_point >> 4];
-    to[5] = (uint8_t)DIGITS[code_point & 15];
+    to[4] = (uint8_t)digits[code_point >> 4];
+    to[5] = (uint8_t)digits[code_point & 15];
     return 6;
 }
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-static const int64_t EXPONENT_FAR = INT64_C(1) << 60; /* Past any difference that digits make up. */
+static const int64_t exponent_far = INT64_C(1) << 60; /* Past any difference that digits make up. */
 
 static bool is_digit(uint8_t byte)
 {
@@ -195,6 +195,22 @@ struct parts {
     size_t exponent_len;
 };
 
+/* What is behind the digits: nothing, or `e`, a sign and the exponent. */
+static void split_exponent(struct parts *parts, const uint8_t *at, const uint8_t *end)
+{
+    if (at == end) {
+        return;
+    }
+    at++;
+    parts->exponent_negative = *at == '-';
+    at += *at == '-' || *at == '+' ? 1 : 0;
+    while (at < end && *at == '0') {
+        at++;
+    }
+    parts->exponent = at;
+    parts->exponent_len = (size_t)(end - at);
+}
+
 static struct parts split(struct sirix_bytes text)
 {
     const uint8_t *at = text.data;
@@ -210,16 +226,7 @@ static struct parts split(struct sirix_bytes text)
         }
     }
     parts.last = at;
-    if (at < end) {
-        at++;
-        parts.exponent_negative = *at == '-';
-        at += *at == '-' || *at == '+' ? 1 : 0;
-        while (at < end && *at == '0') {
-            at++;
-        }
-        parts.exponent = at;
-        parts.exponent_len = (size_t)(end - at);
-    }
+    split_exponent(&parts, at, end);
     for (parts.first = start; parts.first < parts.last; parts.first++) {
         if (*parts.first != '0' && *parts.first != '.') {
             break;
@@ -239,8 +246,8 @@ static struct parts split(struct sirix_bytes text)
 
 static int64_t far_clamp(int64_t value)
 {
-    value = value > EXPONENT_FAR / 16 ? EXPONENT_FAR / 16 : value;
-    return value < -EXPONENT_FAR / 16 ? -EXPONENT_FAR / 16 : value;
+    value = value > exponent_far / 16 ? exponent_far / 16 : value;
+    return value < -exponent_far / 16 ? -exponent_far / 16 : value;
 }
 
 /*
@@ -307,7 +314,7 @@ int sirix_json_number_compare(struct sirix_bytes a, struct sirix_bytes b)
 
 bool sirix_json_number_to_i64(struct sirix_bytes text, int64_t *out)
 {
-    static const struct parts NO_EXPONENT = {.exponent_len = 0};
+    static const struct parts no_exponent = {.exponent_len = 0};
     struct parts parts = split(text);
     uint64_t magnitude = 0;
     uint64_t limit = parts.negative ? (uint64_t)INT64_MAX + 1 : INT64_MAX;
@@ -317,7 +324,7 @@ bool sirix_json_number_to_i64(struct sirix_bytes text, int64_t *out)
         return true;
     }
     /* The value is 0.digits * 10^places: whole only if no digit is left behind the point. */
-    int64_t places = parts.near + exponent_difference(&parts, &NO_EXPONENT);
+    int64_t places = parts.near + exponent_difference(&parts, &no_exponent);
     if (places < 1 || places > 19) {
         return false;
     }

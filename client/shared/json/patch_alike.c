@@ -12,7 +12,7 @@ enum {
     VOTES_MAX = 8,   /* Candidates that one element may have. */
 };
 
-static const uint64_t AMBIGUOUS = UINT64_MAX;
+static const uint64_t ambiguous = UINT64_MAX;
 
 struct facts {
     const struct sirix_json_node *top;
@@ -55,7 +55,7 @@ static enum sirix_status note_facts(const struct patch_matcher *matcher, struct 
         uint64_t owner = position;
 
         if (sirix_map_get(owners, fact, &owner) && owner != position) {
-            owner = AMBIGUOUS;
+            owner = ambiguous;
         }
         status = sirix_map_put(owners, fact, owner, err);
     }
@@ -77,7 +77,7 @@ static void vote_for(struct vote *votes, size_t *count, uint64_t candidate)
     }
 }
 
-/* The one that has at least half of the facts that are not shared by several; or AMBIGUOUS. */
+/* The one that has at least half of the facts that are not shared by several; or ambiguous. */
 static uint64_t elect(const struct patch_matcher *matcher, const struct sirix_map *owners,
                       const struct sirix_json_node *node)
 {
@@ -92,7 +92,7 @@ static uint64_t elect(const struct patch_matcher *matcher, const struct sirix_ma
         uint64_t owner = 0;
         bool is_known = sirix_map_get(owners, fact, &owner);
 
-        if (is_known && owner == AMBIGUOUS) {
+        if (is_known && owner == ambiguous) {
             continue;
         }
         telling++;
@@ -103,7 +103,7 @@ static uint64_t elect(const struct patch_matcher *matcher, const struct sirix_ma
     for (size_t i = 1; i < vote_count; i++) {
         best = votes[i].votes > votes[best].votes ? i : best;
     }
-    return vote_count != 0 && votes[best].votes * 2 >= telling ? votes[best].candidate : AMBIGUOUS;
+    return vote_count != 0 && votes[best].votes * 2 >= telling ? votes[best].candidate : ambiguous;
 }
 
 enum sirix_status patch_match_alike(struct patch_matcher *matcher, struct patch_match *match,
@@ -123,7 +123,7 @@ enum sirix_status patch_match_alike(struct patch_matcher *matcher, struct patch_
             continue;
         }
         uint64_t a = elect(matcher, &owners, match->b[b]);
-        if (a != AMBIGUOUS && match->a_to_b[a] == PATCH_NO_MATCH &&
+        if (a != ambiguous && match->a_to_b[a] == PATCH_NO_MATCH &&
             match->a[a]->kind == match->b[b]->kind) {
             match->a_to_b[a] = (uint32_t)b;
             match->b_to_a[b] = (uint32_t)a;

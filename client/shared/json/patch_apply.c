@@ -17,7 +17,7 @@ static const struct {
     const char *name;
     bool has_value;
     bool has_from;
-} OPS[OP_COUNT] = {
+} op_rules[OP_COUNT] = {
     [OP_ADD] = {"add", true, false},         [OP_REMOVE] = {"remove", false, false},
     [OP_REPLACE] = {"replace", true, false}, [OP_MOVE] = {"move", false, true},
     [OP_COPY] = {"copy", false, true},       [OP_TEST] = {"test", true, false},
@@ -55,7 +55,7 @@ static enum sirix_status refuse(const struct apply *apply, enum sirix_reason rea
                                 const struct sirix_json_steps *place, const char *what,
                                 struct sirix_error *err)
 {
-    const char *name = apply->op == NULL ? "unknown" : OPS[apply->op->kind].name;
+    const char *name = apply->op == NULL ? "unknown" : op_rules[apply->op->kind].name;
     enum sirix_status status =
         sirix_fail_reason(err, SIRIX_INVALID, reason, "operation %zu of the patch (%s): %s",
                           apply->op_index, name, what);
@@ -154,13 +154,13 @@ static size_t height_of(const struct sirix_json_node *top)
     size_t depth = 0;
 
     for (const struct sirix_json_node *node = top; node != NULL;) {
-        if (sirix_json_is_container(node)) {
-            height = depth + 1 > height ? depth + 1 : height;
-            if (sirix_json_first(node) != NULL) {
-                depth++;
-                node = sirix_json_first(node);
-                continue;
-            }
+        bool is_container = sirix_json_is_container(node);
+
+        height = is_container && depth + 1 > height ? depth + 1 : height;
+        if (is_container && sirix_json_first(node) != NULL) {
+            depth++;
+            node = sirix_json_first(node);
+            continue;
         }
         while (node != top && node->next == NULL) {
             node = node->parent;
@@ -412,7 +412,8 @@ static enum sirix_status read_op(struct apply *apply, struct sirix_json_node *no
         return missing(apply, "op", SIRIX_REASON_FIELD_MISSING, "is missing", err);
     }
     for (int kind = 0; kind < OP_COUNT && name->kind == SIRIX_JSON_KIND_STRING; kind++) {
-        const struct sirix_bytes text = {.data = OPS[kind].name, .len = strlen(OPS[kind].name)};
+        const struct sirix_bytes text = {.data = op_rules[kind].name,
+                                         .len = strlen(op_rules[kind].name)};
 
         if (sirix_bytes_equal(name->value.text, text)) {
             op.kind = (enum op_kind)kind;
@@ -423,10 +424,10 @@ static enum sirix_status read_op(struct apply *apply, struct sirix_json_node *no
                        "is none of add, remove, replace, move, copy and test", err);
     }
     enum sirix_status status = read_pointer(apply, node, "path", &op.path, err);
-    if (status == SIRIX_OK && OPS[op.kind].has_from) {
+    if (status == SIRIX_OK && op_rules[op.kind].has_from) {
         status = read_pointer(apply, node, "from", &op.from, err);
     }
-    if (status == SIRIX_OK && OPS[op.kind].has_value) {
+    if (status == SIRIX_OK && op_rules[op.kind].has_value) {
         op.value = sirix_json_member_str(apply->patch_tree, node, "value");
         if (op.value == NULL) {
             status = missing(apply, "value", SIRIX_REASON_FIELD_MISSING, "is missing", err);

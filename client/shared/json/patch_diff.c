@@ -252,15 +252,16 @@ static enum sirix_status places_init(struct diff *diff, const struct patch_match
     enum sirix_status status =
         sirix_arena_calloc(&diff->scratch, match->a_count + 1, sizeof(uint32_t), &memory, err);
 
-    if (status == SIRIX_OK) {
-        *out = (struct places){.sums = memory, .count = match->a_count + 1};
-        for (size_t i = 0; i < match->a_count; i++) {
-            if (match->a_to_b[i] != PATCH_NO_MATCH) {
-                places_add(out, i + 1, 1);
-            }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    *out = (struct places){.sums = memory, .count = match->a_count + 1};
+    for (size_t i = 0; i < match->a_count; i++) {
+        if (match->a_to_b[i] != PATCH_NO_MATCH) {
+            places_add(out, i + 1, 1);
         }
     }
-    return status;
+    return SIRIX_OK;
 }
 
 /* An operation on a position of the array whose place is the first base bytes of diff->path. */
@@ -342,6 +343,14 @@ static uint64_t address_of(const struct sirix_json_node *node)
     return (uint64_t)(uintptr_t)node;
 }
 
+static enum sirix_status note_rename(struct sirix_map *renames, struct sirix_json_node *old,
+                                     struct sirix_json_node *renamed, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_map_put_ptr(renames, address_of(renamed), old, err);
+
+    return status == SIRIX_OK ? sirix_map_put_ptr(renames, address_of(old), renamed, err) : status;
+}
+
 /* Notes which removed member of a goes on under another name in b, both ways. */
 static enum sirix_status find_renames(struct diff *diff, const struct pair *pair,
                                       struct sirix_map *renames, struct sirix_error *err)
@@ -362,10 +371,7 @@ static enum sirix_status find_renames(struct diff *diff, const struct pair *pair
 
         if (old != NULL && sirix_json_member(diff->a_tree, pair->a, node->name) == NULL) {
             (void)sirix_map_remove(&gone, node->mark, NULL);
-            status = sirix_map_put_ptr(renames, address_of(node), old, err);
-            if (status == SIRIX_OK) {
-                status = sirix_map_put_ptr(renames, address_of(old), node, err);
-            }
+            status = note_rename(renames, old, node, err);
         }
     }
     sirix_map_deinit(&gone);
@@ -424,6 +430,21 @@ static enum sirix_status change_members(struct diff *diff, const struct pair *pa
 
 /* --- The whole -------------------------------------------------------------------------------- */
 
+static enum sirix_status change_children(struct diff *diff, size_t index, struct sirix_error *err)
+{
+    const struct pair *pair = pair_at(diff, index);
+
+    if (!pair->is_container) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = set_place(diff, &diff->path, index, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    return pair->match != NULL ? change_elements(diff, pair->match, err)
+                               : change_members(diff, pair, err);
+}
+
 static enum sirix_status run(struct diff *diff, struct sirix_json_node *a,
                              struct sirix_json_node *b, struct sirix_error *err)
 {
@@ -441,15 +462,7 @@ static enum sirix_status run(struct diff *diff, struct sirix_json_node *a,
         status = compare_pair(diff, i, err);
     }
     for (size_t i = pair_count(diff); i > 0 && status == SIRIX_OK; i--) {
-        const struct pair *pair = pair_at(diff, i - 1);
-
-        if (pair->is_container) {
-            status = set_place(diff, &diff->path, i - 1, err);
-            if (status == SIRIX_OK) {
-                status = pair->match != NULL ? change_elements(diff, pair->match, err)
-                                             : change_members(diff, pair, err);
-            }
-        }
+        status = change_children(diff, i - 1, err);
     }
     return status;
 }

@@ -55,14 +55,22 @@ enum sirix_status patch_match_arrays(struct patch_matcher *matcher, const struct
 enum sirix_status patch_match_alike(struct patch_matcher *matcher, struct patch_match *match,
                                     struct sirix_error *err);
 
+/* A part of either array: [start, end). */
+struct patch_stretch {
+    size_t a_start;
+    size_t a_end;
+    size_t b_start;
+    size_t b_end;
+};
+
 /*
  * Shortest edit of two sequences of marks, if it needs no more than a fixed number of steps: fills
- * a_to_b and b_to_a (both by position from a_start and b_start) and sets *out_found. Otherwise
+ * a_to_b and b_to_a of the stretch and sets *out_found. Otherwise
  * nothing is written.
  */
 enum sirix_status patch_shortest_edit(struct sirix_arena *scratch, struct patch_match *match,
-                                      size_t a_start, size_t a_end, size_t b_start, size_t b_end,
-                                      bool *out_found, struct sirix_error *err);
+                                      const struct patch_stretch *in, bool *out_found,
+                                      struct sirix_error *err);
 
 /*
  * The longest strictly rising subsequence of values, PATCH_NO_MATCH left out: sets chosen[i] for its

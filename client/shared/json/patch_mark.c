@@ -81,6 +81,16 @@ static bool same(const struct marks *marks, const struct sirix_json_node *a,
     return a->kind < SIRIX_JSON_KIND_NUMBER || sirix_bytes_equal(a->value.text, b->value.text);
 }
 
+static void fill_slot(struct slot *slots, size_t slot_count, struct slot slot)
+{
+    size_t at = (size_t)slot.hash & (slot_count - 1);
+
+    while (slots[at].node != NULL) {
+        at = (at + 1) & (slot_count - 1);
+    }
+    slots[at] = slot;
+}
+
 static enum sirix_status grow(struct marks *marks, struct sirix_error *err)
 {
     size_t slot_count = marks->slot_count == 0 ? SLOTS_FIRST : marks->slot_count * 2;
@@ -94,12 +104,7 @@ static enum sirix_status grow(struct marks *marks, struct sirix_error *err)
     struct slot *slots = memory;
     for (size_t i = 0; i < marks->slot_count; i++) {
         if (marks->slots[i].node != NULL) {
-            size_t at = (size_t)marks->slots[i].hash & (slot_count - 1);
-
-            while (slots[at].node != NULL) {
-                at = (at + 1) & (slot_count - 1);
-            }
-            slots[at] = marks->slots[i];
+            fill_slot(slots, slot_count, marks->slots[i]);
         }
     }
     marks->slots = slots;

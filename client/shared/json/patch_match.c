@@ -11,13 +11,6 @@
  */
 #include "json/patch_internal.h"
 
-struct stretch {
-    size_t a_start;
-    size_t a_end;
-    size_t b_start;
-    size_t b_end;
-};
-
 static void pair(struct patch_match *match, size_t a, size_t b)
 {
     match->a_to_b[a] = (uint32_t)b;
@@ -30,9 +23,9 @@ static bool same(const struct patch_match *match, size_t a, size_t b)
     return match->a[a]->mark == match->b[b]->mark;
 }
 
-static struct stretch trim(struct patch_match *match)
+static struct patch_stretch trim(struct patch_match *match)
 {
-    struct stretch middle = {.a_end = match->a_count, .b_end = match->b_count};
+    struct patch_stretch middle = {.a_end = match->a_count, .b_end = match->b_count};
 
     while (middle.a_start < middle.a_end && middle.b_start < middle.b_end &&
            same(match, middle.a_start, middle.b_start)) {
@@ -55,7 +48,7 @@ static struct patch_occurrence *occurrence(struct patch_matcher *matcher,
 
 /* Counts what is not matched yet; true if no value occurs twice on a side. */
 static bool count_occurrences(struct patch_matcher *matcher, const struct patch_match *match,
-                              const struct stretch *in)
+                              const struct patch_stretch *in)
 {
     bool all_once = true;
 
@@ -73,7 +66,7 @@ static bool count_occurrences(struct patch_matcher *matcher, const struct patch_
 }
 
 static void forget_occurrences(struct patch_matcher *matcher, const struct patch_match *match,
-                               const struct stretch *in)
+                               const struct patch_stretch *in)
 {
     for (size_t a = in->a_start; a < in->a_end; a++) {
         *occurrence(matcher, match->a[a]) = (struct patch_occurrence){0};
@@ -88,7 +81,7 @@ static void forget_occurrences(struct patch_matcher *matcher, const struct patch
  * the second. Serves for a stretch that is hard to align, and for what moved.
  */
 static enum sirix_status match_by_rank(struct patch_matcher *matcher, struct patch_match *match,
-                                       const struct stretch *in, struct sirix_error *err)
+                                       const struct patch_stretch *in, struct sirix_error *err)
 {
     struct sirix_arena_mark mark = sirix_arena_mark(matcher->scratch);
     size_t a_len = in->a_end - in->a_start;
@@ -128,7 +121,7 @@ static enum sirix_status match_by_rank(struct patch_matcher *matcher, struct pat
 }
 
 static void match_all_once(struct patch_matcher *matcher, struct patch_match *match,
-                           const struct stretch *in)
+                           const struct patch_stretch *in)
 {
     for (size_t b = in->b_start; b < in->b_end; b++) {
         const struct patch_occurrence *one = occurrence(matcher, match->b[b]);
@@ -141,7 +134,7 @@ static void match_all_once(struct patch_matcher *matcher, struct patch_match *ma
 
 /* The shortest edit, or by rank where that takes too many edits. */
 static enum sirix_status match_stretch(struct patch_matcher *matcher, struct patch_match *match,
-                                       const struct stretch *in, struct sirix_error *err)
+                                       const struct patch_stretch *in, struct sirix_error *err)
 {
     bool found = false;
 
@@ -161,10 +154,10 @@ static enum sirix_status match_stretch(struct patch_matcher *matcher, struct pat
  * anchors[b - b_start] is the position in a, or PATCH_NO_MATCH.
  */
 static enum sirix_status match_between(struct patch_matcher *matcher, struct patch_match *match,
-                                       const struct stretch *in, const uint32_t *anchors,
+                                       const struct patch_stretch *in, const uint32_t *anchors,
                                        const bool *chosen, struct sirix_error *err)
 {
-    struct stretch gap = {.a_start = in->a_start, .b_start = in->b_start};
+    struct patch_stretch gap = {.a_start = in->a_start, .b_start = in->b_start};
     enum sirix_status status = SIRIX_OK;
 
     for (size_t b = in->b_start; b < in->b_end && status == SIRIX_OK; b++) {
@@ -183,7 +176,7 @@ static enum sirix_status match_between(struct patch_matcher *matcher, struct pat
 }
 
 static enum sirix_status match_by_anchors(struct patch_matcher *matcher, struct patch_match *match,
-                                          const struct stretch *in, struct sirix_error *err)
+                                          const struct patch_stretch *in, struct sirix_error *err)
 {
     struct sirix_arena_mark mark = sirix_arena_mark(matcher->scratch);
     size_t len = in->b_end - in->b_start;
@@ -215,7 +208,7 @@ static enum sirix_status match_by_anchors(struct patch_matcher *matcher, struct 
 }
 
 static enum sirix_status match_equal(struct patch_matcher *matcher, struct patch_match *match,
-                                     const struct stretch *middle, struct sirix_error *err)
+                                     const struct patch_stretch *middle, struct sirix_error *err)
 {
     bool found = false;
 
@@ -224,9 +217,7 @@ static enum sirix_status match_equal(struct patch_matcher *matcher, struct patch
         forget_occurrences(matcher, match, middle);
         return SIRIX_OK;
     }
-    enum sirix_status status =
-        patch_shortest_edit(matcher->scratch, match, middle->a_start, middle->a_end,
-                            middle->b_start, middle->b_end, &found, err);
+    enum sirix_status status = patch_shortest_edit(matcher->scratch, match, middle, &found, err);
     if (status == SIRIX_OK && !found) {
         status = match_by_anchors(matcher, match, middle, err);
     } else {
@@ -327,7 +318,7 @@ enum sirix_status patch_match_arrays(struct patch_matcher *matcher, const struct
         return status;
     }
     match.keeps = keeps;
-    struct stretch middle = trim(&match);
+    struct patch_stretch middle = trim(&match);
     status = match_equal(matcher, &match, &middle, err);
     if (status == SIRIX_OK) {
         status = patch_match_alike(matcher, &match, err);

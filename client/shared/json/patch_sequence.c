@@ -88,14 +88,14 @@ static void trace(const struct edit *edit, int64_t d, struct patch_match *match,
 }
 
 enum sirix_status patch_shortest_edit(struct sirix_arena *scratch, struct patch_match *match,
-                                      size_t a_start, size_t a_end, size_t b_start, size_t b_end,
-                                      bool *out_found, struct sirix_error *err)
+                                      const struct patch_stretch *in, bool *out_found,
+                                      struct sirix_error *err)
 {
     struct edit edit = {
-        .a = match->a + a_start,
-        .b = match->b + b_start,
-        .a_count = (int64_t)(a_end - a_start),
-        .b_count = (int64_t)(b_end - b_start),
+        .a = match->a + in->a_start,
+        .b = match->b + in->b_start,
+        .a_count = (int64_t)(in->a_end - in->a_start),
+        .b_count = (int64_t)(in->b_end - in->b_start),
     };
     int64_t apart = edit.a_count - edit.b_count;
     struct sirix_arena_mark mark = sirix_arena_mark(scratch);
@@ -110,17 +110,33 @@ enum sirix_status patch_shortest_edit(struct sirix_arena *scratch, struct patch_
         void *row = NULL;
 
         status = sirix_arena_calloc(scratch, (size_t)(2 * d + 1), sizeof(int32_t), &row, err);
-        if (status == SIRIX_OK) {
-            edit.reach[d] = row;
-            found = extend(&edit, d);
-            if (found) {
-                trace(&edit, d, match, a_start, b_start);
-            }
+        edit.reach[d] = row;
+        found = status == SIRIX_OK && extend(&edit, d);
+        if (found) {
+            trace(&edit, d, match, in->a_start, in->b_start);
         }
     }
     sirix_arena_rewind(scratch, mark);
     *out_found = found;
     return status;
+}
+
+/* How many of the len ends are smaller than value; they rise. */
+static size_t rises_below(const uint32_t *values, const uint32_t *ends, size_t len, uint32_t value)
+{
+    size_t low = 0;
+    size_t high = len;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (values[ends[middle]] < value) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
 }
 
 enum sirix_status patch_longest_rise(struct sirix_arena *scratch, const uint32_t *values,
@@ -138,22 +154,11 @@ enum sirix_status patch_longest_rise(struct sirix_arena *scratch, const uint32_t
     uint32_t *ends = memory; /* ends[l]: index of the smallest value that ends a rise of l + 1. */
     uint32_t *before = ends + count + 1; /* Index of the one before, in its rise. */
     for (size_t i = 0; i < count; i++) {
-        size_t low = 0;
-        size_t high = len;
-
         chosen[i] = false;
         if (values[i] == PATCH_NO_MATCH) {
             continue;
         }
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-
-            if (values[ends[middle]] < values[i]) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
+        size_t low = rises_below(values, ends, len, values[i]);
         before[i] = low == 0 ? PATCH_NO_MATCH : ends[low - 1];
         ends[low] = (uint32_t)i;
         len = low == len ? len + 1 : len;

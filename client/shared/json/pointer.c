@@ -37,31 +37,37 @@ static bool read_position(const uint8_t *text, size_t len, uint64_t *out)
     return true;
 }
 
+/* What `~` and text[0] stand for; 0 if that is no escape. */
+static uint8_t tilde(const uint8_t *text, size_t len, enum flavour flavour, bool is_first)
+{
+    if (len != 0 && text[0] == '0') {
+        return '~';
+    }
+    if (len != 0 && text[0] == '1') {
+        return '/';
+    }
+    return len != 0 && text[0] == '2' && flavour == PATH && is_first ? '[' : 0;
+}
+
 /* The plain name of a step with `~` in it; offset is where the step starts. */
 static enum sirix_status unescape_step(struct sirix_buf *buf, struct sirix_bytes step,
                                        enum flavour flavour, size_t offset, struct sirix_error *err)
 {
     const uint8_t *text = step.data;
+    enum sirix_status status = SIRIX_OK;
 
-    for (size_t i = 0; i < step.len; i++) {
+    for (size_t i = 0; i < step.len && status == SIRIX_OK; i++) {
         uint8_t byte = text[i];
+        bool is_escape = byte == '~';
 
-        if (byte == '~') {
+        if (is_escape) {
+            byte = tilde(text + i + 1, step.len - i - 1, flavour, i == 0);
             i++;
-            if (i < step.len && (text[i] == '0' || text[i] == '1')) {
-                byte = text[i] == '0' ? '~' : '/';
-            } else if (flavour == PATH && i == 1 && i < step.len && text[i] == '2') {
-                byte = '[';
-            } else {
-                return refuse(offset + i - 1, "a '~' that starts no escape", err);
-            }
         }
-        enum sirix_status status = sirix_buf_append_u8(buf, byte, err);
-        if (status != SIRIX_OK) {
-            return status;
-        }
+        status = is_escape && byte == 0 ? refuse(offset + i - 1, "a '~' that starts no escape", err)
+                                        : sirix_buf_append_u8(buf, byte, err);
     }
-    return SIRIX_OK;
+    return status;
 }
 
 static enum sirix_status read_name(struct sirix_arena *arena, struct sirix_bytes text,

@@ -14,8 +14,8 @@
 #include <emmintrin.h>
 #endif
 
-static const uint8_t NOTHING[1]; /* Where an empty chunk lies. */
-static const uint8_t BOM[] = {0xef, 0xbb, 0xbf};
+static const uint8_t nothing[1]; /* Where an empty chunk lies. */
+static const uint8_t bom[] = {0xef, 0xbb, 0xbf};
 
 struct literal {
     const char *text;
@@ -23,7 +23,7 @@ struct literal {
     enum sirix_json_event_kind kind;
 };
 
-static const struct literal LITERALS[] = {
+static const struct literal literals[] = {
     {"true", 4, SIRIX_JSON_TRUE},
     {"false", 5, SIRIX_JSON_FALSE},
     {"null", 4, SIRIX_JSON_NULL},
@@ -155,9 +155,9 @@ static enum sirix_status read_literal(struct sirix_json_reader *reader,
         reader->token = TOKEN_LITERAL;
         reader->pending[0] = *reader->at;
     }
-    for (size_t i = 0; i < sizeof(LITERALS) / sizeof(LITERALS[0]); i++) {
-        if ((uint8_t)LITERALS[i].text[0] == reader->pending[0]) {
-            literal = &LITERALS[i];
+    for (size_t i = 0; i < sizeof(literals) / sizeof(literals[0]); i++) {
+        if ((uint8_t)literals[i].text[0] == reader->pending[0]) {
+            literal = &literals[i];
         }
     }
     assert(literal != NULL);
@@ -244,8 +244,8 @@ static enum sirix_status read_value(struct sirix_json_reader *reader, struct sir
 static enum sirix_status read_start(struct sirix_json_reader *reader, bool *out_ready,
                                     struct sirix_json_event *out, struct sirix_error *err)
 {
-    while (reader->at < reader->end && reader->bom_seen < sizeof(BOM) &&
-           *reader->at == BOM[reader->bom_seen]) {
+    while (reader->at < reader->end && reader->bom_seen < sizeof(bom) &&
+           *reader->at == bom[reader->bom_seen]) {
         reader->at++;
         reader->bom_seen++;
     }
@@ -253,7 +253,7 @@ static enum sirix_status read_start(struct sirix_json_reader *reader, bool *out_
         reader_need_input(reader, out);
         return SIRIX_OK;
     }
-    if (reader->bom_seen != 0 && reader->bom_seen != sizeof(BOM)) {
+    if (reader->bom_seen != 0 && reader->bom_seen != sizeof(bom)) {
         return reader_fail(reader, SIRIX_REASON_JSON_ENCODING, 0, err, "invalid UTF-8");
     }
     if (reader->at < reader->end && (*reader->at >= 0xfe || *reader->at == 0)) {
@@ -371,13 +371,37 @@ static enum sirix_status read_separator(struct sirix_json_reader *reader, bool *
     return fail_expected(reader, expected_in(reader), err);
 }
 
+/* Reads what is due at a byte that is no white space; *out_more: it was a separator, go on. */
+static inline enum sirix_status read_token(struct sirix_json_reader *reader, bool *out_more,
+                                           struct sirix_json_event *out, struct sirix_error *err)
+{
+    switch ((enum reader_state)reader->state) {
+    case STATE_VALUE:
+    case STATE_VALUE_OR_END:
+        return read_value(reader, out, err);
+    case STATE_NAME:
+    case STATE_NAME_OR_END:
+        return read_name(reader, out, err);
+    case STATE_COLON:
+    case STATE_COMMA_OR_END:
+        return read_separator(reader, out_more, out, err);
+    case STATE_RECORD:
+        return read_record(reader, out, err);
+    case STATE_START:
+    case STATE_TAIL:
+    case STATE_END:
+        break;
+    }
+    return fail_expected(reader, expected_in(reader), err);
+}
+
 /* --- Public ----------------------------------------------------------------------------------- */
 
 void sirix_json_reader_init(struct sirix_json_reader *reader,
                             const struct sirix_json_reader_options *options)
 {
     *reader = (struct sirix_json_reader){
-        .start = NOTHING, .at = NOTHING, .end = NOTHING, .state = STATE_START};
+        .start = nothing, .at = nothing, .end = nothing, .state = STATE_START};
     if (options != NULL) {
         reader->options = *options;
     }
@@ -419,7 +443,7 @@ void sirix_json_reader_reset(struct sirix_json_reader *reader)
 void sirix_json_reader_feed(struct sirix_json_reader *reader, struct sirix_bytes chunk,
                             bool is_last)
 {
-    const uint8_t *start = chunk.len == 0 ? NOTHING : chunk.data;
+    const uint8_t *start = chunk.len == 0 ? nothing : chunk.data;
 
     assert(reader->at == reader->end && !reader->is_last);
 
@@ -452,39 +476,18 @@ enum sirix_status sirix_json_reader_next(struct sirix_json_reader *reader,
             return status;
         }
     }
-    for (;;) {
+    do {
         const uint8_t *at = reader->at;
 
         if (at < reader->end && *at <= ' ') {
             reader->at = skip_spaces(at, reader->end);
             reader->touches_value = reader->touches_value && reader->at == at;
         }
-        if (reader->at == reader->end) {
-            return read_end(reader, out_event, err);
-        }
-        switch ((enum reader_state)reader->state) {
-        case STATE_VALUE:
-        case STATE_VALUE_OR_END:
-            return read_value(reader, out_event, err);
-        case STATE_NAME:
-        case STATE_NAME_OR_END:
-            return read_name(reader, out_event, err);
-        case STATE_COLON:
-        case STATE_COMMA_OR_END:
-            more = false;
-            status = read_separator(reader, &more, out_event, err);
-            if (status != SIRIX_OK || !more) {
-                return status;
-            }
-            break;
-        case STATE_RECORD:
-            return read_record(reader, out_event, err);
-        case STATE_START:
-        case STATE_TAIL:
-        case STATE_END:
-            return fail_expected(reader, expected_in(reader), err);
-        }
-    }
+        more = false;
+        status = reader->at == reader->end ? read_end(reader, out_event, err)
+                                           : read_token(reader, &more, out_event, err);
+    } while (more && status == SIRIX_OK);
+    return status;
 }
 
 bool sirix_json_reader_had_bom(const struct sirix_json_reader *reader)

@@ -126,31 +126,51 @@ static void put(struct text *text, const void *piece, size_t len)
     text->len += len;
 }
 
+/* How long the unit is that starts here: an escape, a character, or a cut one at the end. */
+static size_t unit_len(const uint8_t *name, size_t len)
+{
+    size_t unit = 1;
+
+    if (name[0] == '\\') {
+        unit = len > 1 && name[1] == 'u' ? 6 : 2;
+        return unit < len ? unit : len;
+    }
+    while (unit < len && (name[unit] & 0xc0) == 0x80) {
+        unit++;
+    }
+    return unit;
+}
+
 /* A name as a pointer shows it; controls stay escaped, so that the result is a safe C string. */
 static void put_name(struct text *text, const uint8_t *name, size_t len)
 {
     for (size_t at = 0; at < len;) {
-        size_t unit = 1;
+        size_t unit = unit_len(name + at, len - at);
 
         if (name[at] == '~') {
             put(text, "~0", 2);
         } else if (name[at] == '/') {
             put(text, "~1", 2);
-        } else if (name[at] == '\\' && at + 1 < len && name[at + 1] == 'u') {
-            unit = len - at < 6 ? len - at : 6;
-            put(text, name + at, unit);
-        } else if (name[at] == '\\' && at + 1 < len) {
-            bool shown = name[at + 1] == '"' || name[at + 1] == '\\';
-
-            unit = 2;
-            put(text, name + at + (shown ? 1 : 0), shown ? 1 : 2);
+        } else if (unit == 2 && (name[at + 1] == '"' || name[at + 1] == '\\')) {
+            put(text, name + at + 1, 1);
         } else {
-            while (at + unit < len && (name[at + unit] & 0xc0) == 0x80) {
-                unit++;
-            }
             put(text, name + at, unit);
         }
         at += unit;
+    }
+}
+
+static void put_member(struct text *text, const struct sirix_json_level *level)
+{
+    bool is_kept = level->name == NULL;
+    const uint8_t *name = is_kept ? (const uint8_t *)level->kept : level->name;
+    struct sirix_bytes whole = {.data = name, .len = level->name_len};
+    size_t len = sirix_json_text_cut(whole, LEVEL_NAME_BYTES);
+
+    put(text, "/", 1);
+    put_name(text, name, len);
+    if (len != level->name_len || level->is_cut) {
+        put(text, "...", 3);
     }
 }
 
@@ -160,17 +180,9 @@ size_t sirix_json_reader_pointer(const struct sirix_json_reader *reader, char *t
 
     for (unsigned i = 0; i < reader->depth; i++) {
         const struct sirix_json_level *level = &reader->levels[i];
-        bool is_long = level->name != NULL && level->name_len > LEVEL_NAME_BYTES;
 
         if (level->is_object && level->has_name) {
-            struct sirix_bytes name = {.data = level->name, .len = level->name_len};
-            size_t len = is_long ? sirix_json_text_cut(name, LEVEL_NAME_BYTES) : level->name_len;
-
-            put(&text, "/", 1);
-            put_name(&text, level->name != NULL ? level->name : (const uint8_t *)level->kept, len);
-            if (is_long || level->is_cut) {
-                put(&text, "...", 3);
-            }
+            put_member(&text, level);
         } else if (!level->is_object) {
             char number[24];
             int len =

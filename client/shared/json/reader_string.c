@@ -338,20 +338,50 @@ static enum sirix_status complete_pending(struct scan *scan, bool *out_short,
     return take_unit(scan, reader->pending, &unit, false, err);
 }
 
+/* Takes the control, character or escape at scan->at; *out_given: an event was given instead. */
+static enum sirix_status take_special(struct scan *scan, bool *out_given,
+                                      struct sirix_json_event *out, struct sirix_error *err)
+{
+    struct sirix_json_reader *reader = scan->reader;
+    size_t left = (size_t)(reader->end - scan->at);
+    uint64_t offset = reader_offset_of(reader, scan->at);
+    struct unit unit = {0};
+
+    if (*scan->at < 0x20) {
+        return is_too_long(scan)
+                   ? fail_too_long(reader, err)
+                   : reader_fail(reader, SIRIX_REASON_JSON_SYNTAX, offset, err,
+                                 "a control character (0x%02x) that is not escaped in a string",
+                                 *scan->at);
+    }
+    enum unit_result result = look_unit(scan->at, left, &unit);
+    if (result == UNIT_SHORT) {
+        *out_given = true;
+        return suspend(scan, left, out, err);
+    }
+    if (result != UNIT_OK) {
+        return fail_unit(scan, result, offset, err);
+    }
+    if (*scan->at >= 0x80) {
+        scan->at += unit.len; /* A valid character is canonical as it stands. */
+        return SIRIX_OK;
+    }
+    return take_unit(scan, scan->at, &unit, true, err);
+}
+
 /* Looks over the string from scan->at until it ends, the part is full or the chunk is used up. */
 static enum sirix_status look_over(struct scan *scan, struct sirix_json_event *out,
                                    struct sirix_error *err)
 {
     struct sirix_json_reader *reader = scan->reader;
+    enum sirix_status status = SIRIX_OK;
+    bool given = false;
 
-    for (;;) {
+    while (status == SIRIX_OK && !given) {
         size_t room = scan->part_max - canonical_len(scan);
-        const uint8_t *limit = reader->end;
-        struct unit unit = {0};
+        const uint8_t *limit =
+            (size_t)(reader->end - scan->at) > room ? scan->at + room : reader->end;
 
-        if ((size_t)(limit - scan->at) > room) {
-            limit = scan->at + room;
-        }
         scan->at = find_special(scan->at, limit);
         if (scan->at == reader->end) {
             return suspend(scan, 0, out, err);
@@ -364,35 +394,13 @@ static enum sirix_status look_over(struct scan *scan, struct sirix_json_event *o
             return give(scan, false, out, err);
         }
         const uint8_t *behind = skip_characters(scan->at, limit);
-        if (behind != scan->at) {
+        if (behind == scan->at) {
+            status = take_special(scan, &given, out, err);
+        } else {
             scan->at = behind;
-            continue;
-        }
-        if (*scan->at < 0x20) {
-            if (is_too_long(scan)) {
-                return fail_too_long(reader, err);
-            }
-            return reader_fail(reader, SIRIX_REASON_JSON_SYNTAX, reader_offset_of(reader, scan->at),
-                               err, "a control character (0x%02x) that is not escaped in a string",
-                               *scan->at);
-        }
-        size_t left = (size_t)(reader->end - scan->at);
-        enum unit_result result = look_unit(scan->at, left, &unit);
-        if (result == UNIT_SHORT) {
-            return suspend(scan, left, out, err);
-        }
-        if (result != UNIT_OK) {
-            return fail_unit(scan, result, reader_offset_of(reader, scan->at), err);
-        }
-        if (*scan->at >= 0x80) {
-            scan->at += unit.len; /* A valid character is canonical as it stands. */
-            continue;
-        }
-        enum sirix_status status = take_unit(scan, scan->at, &unit, true, err);
-        if (status != SIRIX_OK) {
-            return status;
         }
     }
+    return status;
 }
 
 /* Goes on with a string: behind a part, or in a new chunk. */

@@ -51,26 +51,14 @@ static size_t next_code_point(const uint8_t *text, size_t len, uint32_t *out)
 bool sirix_json_text_valid(struct sirix_bytes canonical)
 {
     const uint8_t *text = canonical.data;
+    size_t len = 1;
 
-    if (!sirix_utf8_valid(text, canonical.len, NULL)) {
-        return false;
-    }
-    for (size_t at = 0; at < canonical.len;) {
-        if (text[at] == '\\') {
-            size_t len = escape_len(text + at, canonical.len - at);
+    for (size_t at = 0; at < canonical.len && len != 0; at += len) {
+        bool is_plain = text[at] >= 0x20 && text[at] != '"';
 
-            if (len == 0) {
-                return false;
-            }
-            at += len;
-            continue;
-        }
-        if (text[at] < 0x20 || text[at] == '"') {
-            return false;
-        }
-        at++;
+        len = text[at] == '\\' ? escape_len(text + at, canonical.len - at) : is_plain;
     }
-    return true;
+    return len != 0 && sirix_utf8_valid(text, canonical.len, NULL);
 }
 
 bool sirix_json_text_has_escapes(struct sirix_bytes canonical)
@@ -123,6 +111,17 @@ size_t sirix_json_text_cut(struct sirix_bytes canonical, size_t max)
     return cut;
 }
 
+/* Appends len bytes as they are, and the one behind them as an escape. */
+static enum sirix_status append_escaped(struct sirix_buf *buf, const uint8_t *text, size_t len,
+                                        struct sirix_error *err)
+{
+    uint8_t canonical[SIRIX_JSON_CANONICAL_BYTES_MAX];
+    size_t canonical_len = sirix_json_canonical(text[len], canonical);
+    enum sirix_status status = sirix_buf_append(buf, text, len, err);
+
+    return status == SIRIX_OK ? sirix_buf_append(buf, canonical, canonical_len, err) : status;
+}
+
 enum sirix_status sirix_json_text_escape(struct sirix_buf *buf, struct sirix_bytes plain,
                                          struct sirix_error *err)
 {
@@ -140,13 +139,7 @@ enum sirix_status sirix_json_text_escape(struct sirix_buf *buf, struct sirix_byt
     }
     for (size_t at = 0; at < plain.len && status == SIRIX_OK; at++) {
         if (text[at] < 0x20 || text[at] == '"' || text[at] == '\\') {
-            uint8_t canonical[SIRIX_JSON_CANONICAL_BYTES_MAX];
-            size_t len = sirix_json_canonical(text[at], canonical);
-
-            status = sirix_buf_append(buf, text + span, at - span, err);
-            if (status == SIRIX_OK) {
-                status = sirix_buf_append(buf, canonical, len, err);
-            }
+            status = append_escaped(buf, text + span, at - span, err);
             span = at + 1;
         }
     }

@@ -488,6 +488,7 @@ enum sirix_status sirix_json_clone(struct sirix_json_tree *tree, const struct si
             continue;
         }
         while (from != node && from->next == NULL) {
+            assert(parent != NULL);
             from = from->parent;
             parent = parent->parent;
         }
@@ -529,33 +530,43 @@ static enum sirix_status write_end(const struct sirix_json_node *node,
                                                 : sirix_json_write_array_end(writer, err);
 }
 
+/* Ends what ends behind a value that has no child to go to; *at is the next value, NULL at the end. */
+static enum sirix_status write_ends(const struct sirix_json_node *top,
+                                    const struct sirix_json_node **at,
+                                    struct sirix_json_writer *writer, struct sirix_error *err)
+{
+    const struct sirix_json_node *node = *at;
+    enum sirix_status status =
+        sirix_json_is_container(node) ? write_end(node, writer, err) : SIRIX_OK;
+
+    while (status == SIRIX_OK && node != top && node->next == NULL) {
+        node = node->parent;
+        status = write_end(node, writer, err);
+    }
+    *at = node == top ? NULL : node->next;
+    return status;
+}
+
 enum sirix_status sirix_json_tree_write(const struct sirix_json_node *node,
                                         struct sirix_json_writer *writer, struct sirix_error *err)
 {
     const struct sirix_json_node *at = node;
-    enum sirix_status status = write_begin(at, writer, err);
+    enum sirix_status status = SIRIX_OK;
 
-    while (status == SIRIX_OK) {
-        if (sirix_json_is_container(at) && sirix_json_first(at) != NULL) {
-            at = sirix_json_first(at);
-        } else {
-            if (sirix_json_is_container(at)) {
-                status = write_end(at, writer, err);
-            }
-            while (status == SIRIX_OK && at != node && at->next == NULL) {
-                at = at->parent;
-                status = write_end(at, writer, err);
-            }
-            if (status != SIRIX_OK || at == node) {
-                break;
-            }
-            at = at->next;
-        }
-        if (at->has_name) {
+    while (status == SIRIX_OK && at != NULL) {
+        if (at->has_name && at != node) {
             status = sirix_json_write_name(writer, at->name, err);
         }
         if (status == SIRIX_OK) {
             status = write_begin(at, writer, err);
+        }
+        if (status != SIRIX_OK) {
+            break;
+        }
+        if (sirix_json_is_container(at) && sirix_json_first(at) != NULL) {
+            at = sirix_json_first(at);
+        } else {
+            status = write_ends(node, &at, writer, err);
         }
     }
     return status;

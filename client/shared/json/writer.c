@@ -9,7 +9,7 @@
 #include "json/reader.h"
 #include "json/text.h"
 
-static const char SPACES[SIRIX_JSON_WRITER_INDENT_MAX + 1] = "                ";
+static const char spaces[SIRIX_JSON_WRITER_INDENT_MAX + 1] = "                ";
 
 static enum sirix_status keep_error(struct sirix_json_writer *writer, enum sirix_status status,
                                     const struct sirix_error *err)
@@ -79,7 +79,7 @@ static enum sirix_status new_line(struct sirix_json_writer *writer, struct sirix
     enum sirix_status status = put(writer, "\n", 1, err);
 
     for (unsigned i = 0; i < writer->depth && status == SIRIX_OK; i++) {
-        status = put(writer, SPACES, writer->options.indent, err);
+        status = put(writer, spaces, writer->options.indent, err);
     }
     return status;
 }

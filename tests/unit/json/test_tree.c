@@ -308,16 +308,18 @@ static void pointers_and_paths_name_every_node_and_lead_back(void **state)
         {"/m~0n", 5, "/m~0n", "6"},
         {"/[5]", 4, "/~25]", "7"},
         {"/q\"\n", 4, "/q\"\n", "8"},
+        {"/\0~0", 4, "/\0~0", "9"},
     };
     struct sirix_json_tree tree = parsed(
         &arena, "{\"a\":[10,{\"0\":11}],\"a\\u0000b\":2,\"\":3,\"\xf0\x9f\x9c\x81\xc3\xa9\":4,"
-                "\"a/b\":5,\"m~n\":6,\"[5]\":7,\"q\\\"\\n\":8}");
+                "\"a/b\":5,\"m~n\":6,\"[5]\":7,\"q\\\"\\n\":8,\"\\u0000~\":9}");
 
     (void)state;
     for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
         struct sirix_bytes pointer = {CASES[i].pointer, CASES[i].pointer_len};
-        size_t path_len = strlen(CASES[i].path) < pointer.len && i == 5 ? 4 : strlen(CASES[i].path);
-        struct sirix_bytes path = {CASES[i].path, path_len};
+
+        bool has_nul = memchr(CASES[i].pointer, 0, pointer.len) != NULL;
+        struct sirix_bytes path = {CASES[i].path, has_nul ? pointer.len : strlen(CASES[i].path)};
         struct sirix_json_node *by_pointer = NULL;
         struct sirix_json_node *by_path = NULL;
         struct sirix_json_steps steps;
