@@ -597,11 +597,12 @@ static enum sirix_status drop_open_lists(struct sirix_build *build, struct sirix
     size_t count = 0;
     size_t cursor = 0;
     uint64_t key = 0;
+    uint64_t value = 0;
 
     if (keys == NULL) {
         return sirix_fail(err, SIRIX_NO_MEMORY, "no memory to undo a value");
     }
-    while (sirix_map_next(lists, &cursor, &key, NULL)) {
+    while (sirix_map_next(lists, &cursor, &key, &value)) {
         if (is_taken(build, key)) {
             keys[count++] = key;
         }

@@ -292,6 +292,9 @@ enum sirix_status sirix_build_children(struct sirix_build *build, struct sirix_n
         }
         return status;
     }
+    if (frame->count == 0) {
+        return SIRIX_OK;
+    }
     status = sirix_node_children_encode(node->key, build->keys + frame->keys_base,
                                         (size_t)frame->count, deltas, err);
     node->children = sirix_buf_view(deltas);
@@ -403,13 +406,15 @@ static enum sirix_status intern(struct sirix_build *build, struct sirix_bytes na
 static bool same_token(const struct sirix_build *build, const struct sirix_build_frame *frame,
                        uint32_t a, uint32_t b)
 {
-    const struct sirix_name_hash *hashes = build->hashes + frame->hashes_base;
+    const struct sirix_name_hash *hash_a = NULL;
+    const struct sirix_name_hash *hash_b = NULL;
 
-    if (((a & b) & TOKEN_HASH) == 0) {
+    if ((a & b & TOKEN_HASH) == 0) {
         return a == b;
     }
-    return hashes[a & ~TOKEN_HASH].high == hashes[b & ~TOKEN_HASH].high &&
-           hashes[a & ~TOKEN_HASH].low == hashes[b & ~TOKEN_HASH].low;
+    hash_a = &build->hashes[frame->hashes_base + (a & ~TOKEN_HASH)];
+    hash_b = &build->hashes[frame->hashes_base + (b & ~TOKEN_HASH)];
+    return hash_a->high == hash_b->high && hash_a->low == hash_b->low;
 }
 
 /* The member of the innermost object that has this name already. */

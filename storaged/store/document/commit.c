@@ -56,37 +56,23 @@ static enum sirix_status collect_names(struct sirix_edit *edit, size_t *out_coun
 }
 
 /* The commit's own segments first, then early ones that no intent has put. */
-static enum sirix_status join_segments(struct sirix_edit *edit,
-                                       struct sirix_publication *publication,
-                                       struct sirix_error *err)
+static enum sirix_status join_segments(struct sirix_edit *edit, struct sirix_error *err)
 {
     struct sirix_segment_built *all = NULL;
 
     if (edit->early_count == 0) {
         return SIRIX_OK;
     }
-    all = realloc(publication->segments, (publication->segment_count + edit->early_count) *
-                                             sizeof(*publication->segments));
+    all = realloc(edit->segments, (edit->segment_count + edit->early_count) * sizeof(*all));
     if (all == NULL) {
         return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for %zu segments", edit->early_count);
     }
-    memcpy(all + publication->segment_count, edit->early_segments,
-           edit->early_count * sizeof(*all));
-    publication->segments = all;
-    publication->segment_count += edit->early_count;
+    memcpy(all + edit->segment_count, edit->early_segments, edit->early_count * sizeof(*all));
+    edit->segments = all;
+    edit->segment_count += edit->early_count;
     edit->early_count = 0;
     edit->early_bytes = 0;
     return SIRIX_OK;
-}
-
-static void free_segments(struct sirix_publication *publication)
-{
-    for (size_t i = 0; i < publication->segment_count; i++) {
-        free(publication->segments[i].bytes);
-    }
-    free(publication->segments);
-    publication->segments = NULL;
-    publication->segment_count = 0;
 }
 
 /* What identifies the commit's pages: those of its segment, after those written early. */
@@ -146,12 +132,11 @@ static enum sirix_status build_publication(struct sirix_edit *edit,
     if (status == SIRIX_OK && *out_changed) {
         status = sirix_edit_early_finish(edit, err);
         if (status == SIRIX_OK) {
-            status =
-                sirix_page_writer_finish(own, &publication->segments, &publication->segment_count,
-                                         publication->record.body, err);
+            status = sirix_page_writer_finish(own, &edit->segments, &edit->segment_count,
+                                              publication->record.body, err);
         }
         if (status == SIRIX_OK) {
-            status = join_segments(edit, publication, err);
+            status = join_segments(edit, err);
         }
         if (status == SIRIX_OK) {
             status = mix_body(edit, publication->record.body, err);
@@ -162,9 +147,6 @@ static enum sirix_status build_publication(struct sirix_edit *edit,
         }
     }
     sirix_page_writer_free(own);
-    if (status != SIRIX_OK) {
-        free_segments(publication);
-    }
     return status;
 }
 
@@ -206,6 +188,8 @@ enum sirix_status sirix_edit_prepare(struct sirix_edit *edit,
     }
     edit->prepared = true;
     if (changed) {
+        publication.segments = edit->segments;
+        publication.segment_count = edit->segment_count;
         publication.name_ids = edit->name_ids;
         publication.intent = edit->intent;
         *out_publication = publication;

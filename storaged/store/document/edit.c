@@ -54,6 +54,10 @@ void sirix_edit_free(struct sirix_edit *edit)
     sirix_buf_deinit(&edit->record);
     sirix_buf_deinit(&edit->deltas);
     sirix_buf_deinit(&edit->extra_bytes);
+    for (size_t i = 0; i < edit->segment_count; i++) {
+        free(edit->segments[i].bytes);
+    }
+    free(edit->segments);
     free(edit->name_ids);
     free(edit->extra_refs);
     free(edit);
@@ -120,6 +124,7 @@ static enum sirix_status take_run(struct sirix_edit *edit, struct sirix_error *e
         keys->next = first;
     }
     keys->end = first + keys->run_keys;
+    keys->shared_max = 0; /* From now on keys only rise. */
     if (keys->run_keys < SIRIX_EDIT_RUN_KEYS_MAX) {
         keys->run_keys *= 2;
     }
@@ -131,6 +136,19 @@ static bool splits(const struct sirix_edit_keys *keys, uint32_t count)
     return count == 2 && !keys->straddle && keys->next % SIRIX_LEAF_KEYS == SIRIX_LEAF_KEYS - 1;
 }
 
+/*
+ * Whether the next keys come from the shared run. One that may go beyond the first few, to number a
+ * new document without holes, ends with its leaf.
+ */
+static bool from_shared(const struct sirix_edit_keys *keys, uint32_t count)
+{
+    if (keys->next != keys->end || keys->shared + count > keys->shared_max) {
+        return false;
+    }
+    return keys->shared == 0 || keys->shared_max == SIRIX_EDIT_SHARED_KEYS ||
+           (keys->max + count) / SIRIX_LEAF_KEYS == keys->max / SIRIX_LEAF_KEYS;
+}
+
 enum sirix_status sirix_edit_take_keys(struct sirix_edit *edit, uint32_t count, uint64_t *out_key,
                                        struct sirix_error *err)
 {
@@ -139,7 +157,7 @@ enum sirix_status sirix_edit_take_keys(struct sirix_edit *edit, uint32_t count, 
     uint64_t key = 0;
 
     assert(count == 1 || count == 2);
-    if (keys->next == keys->end && keys->shared + count <= keys->shared_max) {
+    if (from_shared(keys, count)) {
         status = take_shared(edit, count, &key, err);
     } else {
         keys->next += splits(keys, count) && keys->next != keys->end ? 1 : 0;

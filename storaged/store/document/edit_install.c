@@ -121,6 +121,9 @@ static enum sirix_status install_members(struct sirix_edit *edit,
     const struct sirix_build *build = edit->build;
     enum sirix_status status = check_members(edit, op, err);
 
+    if (status != SIRIX_OK) {
+        return status;
+    }
     for (size_t i = 0; i < build->key_count && status == SIRIX_OK; i++) {
         struct sirix_name_hash hash = {0};
         struct sirix_node field = {0};

@@ -170,17 +170,12 @@ static uint32_t new_hash(const struct moving *m)
 }
 
 /* Gives the children of a container another parent. */
-static enum sirix_status reparent(struct moving *m, const struct sirix_list *list,
+static enum sirix_status reparent(struct moving *m, struct sirix_siblings *siblings,
                                   uint64_t container, struct sirix_error *err)
 {
-    struct sirix_siblings *siblings = malloc(sizeof(*siblings));
     enum sirix_status status = SIRIX_OK;
     uint64_t key = 0;
 
-    if (siblings == NULL) {
-        return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for a move");
-    }
-    status = sirix_siblings_init(siblings, &m->rows, list, 0, err);
     while (status == SIRIX_OK) {
         struct sirix_node child = {0};
         status = sirix_siblings_next(siblings, &key, err);
@@ -192,7 +187,6 @@ static enum sirix_status reparent(struct moving *m, const struct sirix_list *lis
             status = sirix_edit_put(m->edit, &child, err);
         }
     }
-    free(siblings);
     return status == SIRIX_NOT_FOUND ? SIRIX_OK : status;
 }
 
@@ -226,11 +220,14 @@ static enum sirix_status put_container(struct moving *m, struct sirix_node *valu
     return status;
 }
 
-/* Writes the value's row or rows under the new keys; listed says which, and the place. */
+/*
+ * Writes the value's row or rows under the new keys; listed says which, and the place. Rows that are
+ * removed take their slices with them: text and children are copied first.
+ */
 static enum sirix_status put_value(struct moving *m, const struct sirix_node *listed,
-                                   struct sirix_buf *text, struct sirix_error *err)
+                                   struct sirix_siblings *siblings, struct sirix_buf *text,
+                                   struct sirix_error *err)
 {
-    uint64_t keys[SIRIX_NODE_CHILDREN_INLINE_MAX];
     struct sirix_node value = m->node.stored;
     struct sirix_list list = {0};
     bool is_container = sirix_node_is_container(m->node.kind);
@@ -239,8 +236,8 @@ static enum sirix_status put_value(struct moving *m, const struct sirix_node *li
     value.text.bytes = sirix_buf_view(text);
     if (status == SIRIX_OK && is_container) {
         status = sirix_list_of(&m->rows, &m->node, &list, err);
-        if (status == SIRIX_OK && !value.child_tree) {
-            status = sirix_node_children(&value, keys, err);
+        if (status == SIRIX_OK) {
+            status = sirix_siblings_init(siblings, &m->rows, &list, 0, err);
         }
     }
     if (status == SIRIX_OK) {
@@ -250,18 +247,15 @@ static enum sirix_status put_value(struct moving *m, const struct sirix_node *li
     if (status != SIRIX_OK) {
         return status;
     }
-    if (m->to_object) {
+    if (m->to_object && is_container) {
         struct sirix_node field = *listed;
         field.kind = SIRIX_NODE_FIELD;
-        if (is_container) {
-            status = sirix_edit_put(m->edit, &field, err);
-            value.key = listed->key + 1;
-            value.parent = listed->key;
-            value.order = SIRIX_ORDER_KEY;
-            value.label = (struct sirix_label){0};
-        }
-    }
-    if (!m->to_object || !is_container) {
+        status = sirix_edit_put(m->edit, &field, err);
+        value.key = listed->key + 1;
+        value.parent = listed->key;
+        value.order = SIRIX_ORDER_KEY;
+        value.label = (struct sirix_label){0};
+    } else {
         value.kind = !m->to_object
                          ? m->node.kind
                          : (enum sirix_node_kind)((int)m->node.kind + SIRIX_NODE_FIELD_STRING -
@@ -278,10 +272,9 @@ static enum sirix_status put_value(struct moving *m, const struct sirix_node *li
         return sirix_edit_put(m->edit, &value, err);
     }
     if (status == SIRIX_OK) {
-        status = put_container(m, &value, keys, err);
+        status = put_container(m, &value, siblings->from.keys, err);
     }
-    /* The list moved with the container, and is found under its new key. */
-    return status == SIRIX_OK ? reparent(m, &list, value.key, err) : status;
+    return status == SIRIX_OK ? reparent(m, siblings, value.key, err) : status;
 }
 
 /* Under the same keys: only the listed row says another parent, place and perhaps name. */
@@ -309,6 +302,7 @@ static enum sirix_status move_away(struct moving *m, struct sirix_error *err)
     bool fresh = m->node.is_member != m->to_object;
     struct sirix_node listed = {.parent = m->spot.container};
     struct sirix_node old = {.key = m->node.key};
+    struct sirix_siblings *siblings = NULL;
     struct sirix_buf text;
     uint64_t old_container = sirix_node_listed(&m->node)->parent;
     enum sirix_status status = SIRIX_OK;
@@ -338,11 +332,17 @@ static enum sirix_status move_away(struct moving *m, struct sirix_error *err)
     if (status == SIRIX_OK) {
         status = sirix_rows_node(&m->rows, m->node.key, &m->node, err);
     }
-    sirix_buf_init(&text, SIZE_MAX);
-    if (status == SIRIX_OK) {
-        status = put_value(m, &listed, &text, err);
+    if (status != SIRIX_OK) {
+        return status;
     }
+    siblings = malloc(sizeof(*siblings));
+    if (siblings == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for a move");
+    }
+    sirix_buf_init(&text, SIZE_MAX);
+    status = put_value(m, &listed, siblings, &text, err);
     sirix_buf_deinit(&text);
+    free(siblings);
     return status;
 }
 

@@ -87,7 +87,9 @@ struct sirix_edit {
     enum sirix_status broken;
     struct sirix_error broken_error;
 
-    /* Handed out by prepare. */
+    /* Handed out by prepare. The publishing frees the segments' bytes and sets them to NULL. */
+    struct sirix_segment_built *segments;
+    size_t segment_count;
     uint32_t *name_ids;
     struct sirix_ref_put *extra_refs;
     struct sirix_buf extra_bytes;

@@ -1,0 +1,324 @@
+#include "model/trial.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+
+uint64_t trial_random(struct trial *trial, uint64_t limit)
+{
+    trial->random += UINT64_C(0x9e3779b97f4a7c15);
+    return sirix_mix64(trial->random) % limit;
+}
+
+void trial_say(const struct trial *trial, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!trial->verbose) {
+        return;
+    }
+    va_start(args, fmt);
+    (void)vfprintf(stderr, fmt, args);
+    va_end(args);
+    (void)fputc('\n', stderr);
+}
+
+static struct sirix_bytes bytes_of(const char *text)
+{
+    return (struct sirix_bytes){.data = text, .len = strlen(text)};
+}
+
+static void must(enum sirix_status status, const struct sirix_error *err, const char *what)
+{
+    MODEL_CHECK(status == SIRIX_OK, "%s: %s: %s", what, sirix_status_name(status), err->text);
+}
+
+/* --- The database ---------------------------------------------------------------------------------- */
+
+static struct sirix_backend *open_backend(struct trial *trial, uint64_t seed, bool create)
+{
+    const struct sirix_memory_options memory = {.seed = seed,
+                                                .delay_us_max = seed % 3 == 0 ? 20 : 0};
+    const struct sirix_lmdb_options lmdb = {
+        .dir = trial->dir, .create = create, .no_sync = true, .map_bytes_min = 1 << 20};
+    struct sirix_backend *backend = NULL;
+    struct sirix_error err = {0};
+
+    must(trial->durable ? sirix_backend_open_lmdb(&lmdb, &backend, &err)
+                        : sirix_backend_open_memory(&memory, &backend, &err),
+         &err, "backend");
+    return backend;
+}
+
+static void open_database(struct trial *trial, uint64_t seed, bool create)
+{
+    struct sirix_database_options options = {.backend = open_backend(trial, seed, create),
+                                             .pool = trial->pool,
+                                             .dir = trial->durable ? trial->dir : NULL};
+    struct sirix_recovery recovery = {0};
+    struct sirix_error err = {0};
+    struct sirix_bytes name = bytes_of("r");
+
+    must(sirix_database_open(&options, &trial->database, &recovery, &err), &err, "database");
+    must(create ? sirix_resource_create(trial->database, name, bytes_of("me"), bytes_of(""),
+                                        &trial->resource, &err)
+                : sirix_resource_open(trial->database, name, &trial->resource, &err),
+         &err, "resource");
+    must(sirix_reader_open(sirix_database_backend(trial->database), &trial->reader, &err), &err,
+         "reader");
+}
+
+static void close_database(struct trial *trial)
+{
+    sirix_reader_close(trial->reader);
+    sirix_resource_unref(trial->resource);
+    sirix_database_close(trial->database);
+}
+
+static void remove_dir(struct trial *trial)
+{
+    char path[128];
+
+    if (!trial->durable) {
+        return;
+    }
+    (void)snprintf(path, sizeof(path), "%s/data.mdb", trial->dir);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof(path), "%s/lock.mdb", trial->dir);
+    (void)unlink(path);
+    (void)rmdir(trial->dir);
+}
+
+/* --- Revisions ------------------------------------------------------------------------------------- */
+
+static void note_revision(struct trial *trial, uint64_t number, const struct model_node *root)
+{
+    if (trial->revision_count == trial->revision_cap) {
+        trial->revision_cap = trial->revision_cap == 0 ? 64 : trial->revision_cap * 2;
+        trial->revisions =
+            realloc(trial->revisions, trial->revision_cap * sizeof(*trial->revisions));
+        MODEL_CHECK(trial->revisions != NULL, "no memory");
+    }
+    trial->revisions[trial->revision_count++] =
+        (struct trial_revision){.number = number, .root = model_copy(root)};
+}
+
+static void open_view(struct trial *trial, const struct sirix_view_spec *spec,
+                      struct sirix_view *view)
+{
+    struct sirix_error err = {0};
+
+    sirix_reader_yield(trial->reader);
+    must(sirix_view_open(trial->resource, trial->reader, spec, view, &err), &err, "view");
+}
+
+static void open_branch(struct trial *trial, const struct trial_branch *branch,
+                        struct sirix_view *view)
+{
+    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH, .name = bytes_of(branch->name)};
+
+    open_view(trial, &spec, view);
+}
+
+static void check_revision(struct trial *trial, const struct trial_revision *revision)
+{
+    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_REVISION, .revision = revision->number};
+    struct sirix_view view;
+
+    open_view(trial, &spec, &view);
+    MODEL_CHECK(view.record.revision == revision->number, "revision %" PRIu64, revision->number);
+    model_compare(&view, trial->reader, revision->root);
+    sirix_view_close(&view);
+}
+
+static struct trial_branch *any_branch(struct trial *trial)
+{
+    return &trial->branches[trial_random(trial, trial->branch_count)];
+}
+
+static void set_head(struct trial_branch *branch, const struct model_node *root)
+{
+    struct model_node *copy = model_copy(root);
+
+    model_free(branch->root);
+    branch->root = copy;
+}
+
+/* --- Steps ----------------------------------------------------------------------------------------- */
+
+static void commit_step(struct trial *trial)
+{
+    struct trial_branch *branch = any_branch(trial);
+    const struct sirix_edit_commit commit = {.author = bytes_of("me"), .message = bytes_of("step")};
+    struct sirix_published published = {0};
+    struct sirix_error err = {0};
+    struct sirix_view view;
+    uint64_t operations = 1 + trial_random(trial, 6);
+    bool changed = false;
+
+    open_branch(trial, branch, &view);
+    must(sirix_edit_new(&view, trial->reader, &trial->edit, &err), &err, "edit");
+    trial->root = model_copy(branch->root);
+    trial->changed = false;
+    trial_say(trial, "edit of %s at revision %" PRIu64, branch->name, view.record.revision);
+    for (uint64_t i = 0; i < operations; i++) {
+        trial_operation(trial);
+        if (trial_random(trial, 4) == 0) {
+            sirix_reader_yield(trial->reader);
+        }
+    }
+    if (trial_random(trial, 10) == 0) {
+        trial_say(trial, "dropped");
+        model_free(trial->root);
+        trial->root = NULL;
+    } else {
+        must(sirix_edit_commit(trial->edit, &commit, &published, &changed, &err), &err, "commit");
+        MODEL_CHECK(trial->changed || !changed, "a commit without a change made a revision");
+        if (changed) {
+            note_revision(trial, published.revision, trial->root);
+            set_head(branch, trial->root);
+        }
+        model_free(trial->root);
+        trial->root = NULL;
+    }
+    sirix_edit_free(trial->edit);
+    trial->edit = NULL;
+    sirix_view_close(&view);
+    open_branch(trial, branch, &view);
+    MODEL_CHECK(!changed || view.record.revision == published.revision, "the head did not move");
+    model_compare(&view, trial->reader, branch->root);
+    sirix_view_close(&view);
+}
+
+static void branch_step(struct trial *trial)
+{
+    struct trial_branch *from = any_branch(trial);
+    struct trial_branch *branch = &trial->branches[trial->branch_count];
+    struct sirix_branch_info info = {0};
+    struct sirix_error err = {0};
+    struct sirix_view view;
+
+    if (trial->branch_count == TRIAL_BRANCHES_MAX) {
+        return;
+    }
+    (void)snprintf(branch->name, sizeof(branch->name), "b%zu", trial->branch_count);
+    open_branch(trial, from, &view);
+    trial_say(trial, "branch %s from %s", branch->name, from->name);
+    must(sirix_branch_create(&view, bytes_of(branch->name), 0, &info, &err), &err, "branch");
+    sirix_view_close(&view);
+    branch->root = NULL;
+    set_head(branch, from->root);
+    trial->branch_count++;
+}
+
+static void revert_step(struct trial *trial)
+{
+    struct trial_branch *branch = any_branch(trial);
+    const struct trial_revision *revision = NULL;
+    struct sirix_view_spec spec = {.by = SIRIX_VIEW_REVISION};
+    struct sirix_published published = {0};
+    struct sirix_error err = {0};
+    struct sirix_view base;
+    struct sirix_view source;
+
+    if (trial->revision_count == 0) {
+        return;
+    }
+    revision = &trial->revisions[trial_random(trial, trial->revision_count)];
+    spec.revision = revision->number;
+    open_branch(trial, branch, &base);
+    open_view(trial, &spec, &source);
+    trial_say(trial, "revert %s to revision %" PRIu64, branch->name, revision->number);
+    must(sirix_revert(&base, &source, bytes_of("me"), bytes_of("back"), NULL, &published, &err),
+         &err, "revert");
+    sirix_view_close(&base);
+    sirix_view_close(&source);
+    set_head(branch, revision->root);
+    note_revision(trial, published.revision, branch->root);
+    check_revision(trial, &trial->revisions[trial->revision_count - 1]);
+}
+
+static void use_keys_of(struct trial *trial, const struct model_node *node)
+{
+    struct sirix_error err = {0};
+
+    must(sirix_map_put(&trial->used, node->key, 1, &err), &err, "map");
+    if (node->name != NULL) {
+        must(sirix_map_put(&trial->used, node->key + 1, 1, &err), &err, "map");
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        use_keys_of(trial, node->children[i]);
+    }
+}
+
+static void reopen_step(struct trial *trial)
+{
+    if (!trial->durable) {
+        return;
+    }
+    trial_say(trial, "reopen");
+    close_database(trial);
+    open_database(trial, 0, false);
+    /* Keys that were given but never published may be given again. */
+    sirix_map_clear(&trial->used);
+    for (size_t i = 0; i < trial->revision_count; i++) {
+        if (trial->revisions[i].root != NULL) {
+            use_keys_of(trial, trial->revisions[i].root);
+        }
+    }
+}
+
+static void step(struct trial *trial)
+{
+    switch (trial_random(trial, 20)) {
+    case 0:
+        branch_step(trial);
+        break;
+    case 1:
+        revert_step(trial);
+        break;
+    case 2:
+        reopen_step(trial);
+        break;
+    case 3:
+        if (trial->revision_count != 0) {
+            check_revision(trial, &trial->revisions[trial_random(trial, trial->revision_count)]);
+        }
+        break;
+    default:
+        commit_step(trial);
+        break;
+    }
+}
+
+void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
+{
+    struct trial trial = {.random = seed, .verbose = verbose, .durable = seed % 4 == 0};
+    struct sirix_error err = {0};
+
+    (void)snprintf(trial.dir, sizeof(trial.dir), "/tmp/sirix-model-XXXXXX");
+    MODEL_CHECK(!trial.durable || mkdtemp(trial.dir) != NULL, "no folder");
+    must(sirix_committer_pool_start(1, &trial.pool, &err), &err, "pool");
+    open_database(&trial, seed, true);
+    (void)snprintf(trial.branches[0].name, sizeof(trial.branches[0].name), "main");
+    trial.branch_count = 1;
+    for (size_t i = 0; i < count; i++) {
+        trial.random = steps[i];
+        step(&trial);
+    }
+    for (size_t i = 0; i < trial.revision_count; i++) {
+        check_revision(&trial, &trial.revisions[i]);
+        model_free(trial.revisions[i].root);
+    }
+    for (size_t i = 0; i < trial.branch_count; i++) {
+        model_free(trial.branches[i].root);
+    }
+    free(trial.revisions);
+    sirix_map_deinit(&trial.used);
+    close_database(&trial);
+    sirix_committer_pool_stop(trial.pool);
+    remove_dir(&trial);
+}
