@@ -141,8 +141,7 @@ static enum sirix_status match_stretch(struct patch_matcher *matcher, struct pat
     if (in->a_start == in->a_end || in->b_start == in->b_end) {
         return SIRIX_OK;
     }
-    enum sirix_status status = patch_shortest_edit(matcher->scratch, match, in->a_start, in->a_end,
-                                                   in->b_start, in->b_end, &found, err);
+    enum sirix_status status = patch_shortest_edit(matcher->scratch, match, in, &found, err);
     if (status == SIRIX_OK && !found) {
         status = match_by_rank(matcher, match, in, err);
     }
