@@ -86,7 +86,6 @@ static enum sirix_status create_snapshot(void *context, void *answer, struct sir
         set_name(out->snapshot.name, change->wanted->name);
         out->snapshot.revision = created.revision;
         out->snapshot.time_us = created.time_us;
-        out->snapshot.created_us = sirix_clock_realtime_us(change->request->service->clock);
         out->previous_revision = created.previous_revision;
         out->changed = created.previous_revision != created.revision;
     } else if (status == SIRIX_ALREADY_EXISTS) {

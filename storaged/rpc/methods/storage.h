@@ -20,6 +20,7 @@ extern const struct sirix_rpc_method sirix_rpc_admin_methods[];
 extern const struct sirix_rpc_method sirix_rpc_catalogue_methods[];
 extern const struct sirix_rpc_method sirix_rpc_read_methods[];
 extern const struct sirix_rpc_method sirix_rpc_history_methods[];
+extern const struct sirix_rpc_method sirix_rpc_diff_methods[];
 extern const struct sirix_rpc_method sirix_rpc_apply_methods[];
 extern const struct sirix_rpc_method sirix_rpc_import_methods[];
 extern const struct sirix_rpc_method sirix_rpc_label_methods[];
