@@ -78,7 +78,7 @@ enum sirix_status sirix_resource_discard(struct sirix_resource *resource,
 enum sirix_status sirix_resource_drop(struct sirix_database *database, struct sirix_bytes name,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Names in byte order, after `after` (empty: from the first). */
+/* In the order of the names without regard to case, after `after` (empty: from the first). */
 typedef enum sirix_status (*sirix_name_visit_fn)(void *context, struct sirix_bytes name, bool *stop,
                                                  struct sirix_error *err);
 enum sirix_status sirix_resource_list(struct sirix_database *database, struct sirix_bytes after,

@@ -376,13 +376,21 @@ static enum sirix_status resolve(const struct sirix_resource *resource, struct s
     }
     switch (spec->by) {
     case SIRIX_VIEW_BRANCH:
-        return resolve_branch(resource, reader, spec, &counters, out, err);
+        status = resolve_branch(resource, reader, spec, &counters, out, err);
+        break;
     case SIRIX_VIEW_SNAPSHOT:
         return resolve_snapshot(resource, reader, spec, &counters, out, err);
     case SIRIX_VIEW_REVISION:
-        break;
+        return resolve_revision(resource, reader, spec->revision, &counters, out, err);
     }
-    return resolve_revision(resource, reader, spec->revision, &counters, out, err);
+    if (status == SIRIX_OK && spec->has_time) {
+        /* A head of the past may have been pruned. */
+        uint64_t branch = out->branch;
+
+        status = resolve_revision(resource, reader, out->revision, &counters, out, err);
+        out->branch = branch;
+    }
+    return status;
 }
 
 /* Makes a pinned view of a record; the caller holds the gate. */

@@ -5,8 +5,9 @@
  * sirix_view_close(). Nothing in it dies with a yield.
  *
  * Naming    a revision number; a snapshot; a branch (default main); a branch and a time: the branch's
- *           head at that time, by the log of head moves. `snapshot: main` without such a label reads
- *           the head of branch main.
+ *           head at that time, whatever promotes did before and after; also of a deleted branch, as of
+ *           a time when it was there. `snapshot: main` without such a label reads the head of branch
+ *           main. Names are case-sensitive, and no two of a resource differ in case alone.
  * Errors    four different ones: unknown or before the first: NOT_FOUND (revision_unknown,
  *           revision_before_first with its time in the text); above the newest: OUT_OF_RANGE
  *           (revision_ahead, current_revision); pruned: PRECONDITION (revision_pruned, names the
@@ -109,7 +110,10 @@ enum sirix_status sirix_snapshot_delete(struct sirix_resource *resource, struct 
 typedef enum sirix_status (*sirix_snapshot_visit_fn)(void *context,
                                                      const struct sirix_snapshot_info *info,
                                                      bool *stop, struct sirix_error *err);
-/* In the order of the names, after `after`; one consistent snapshot of the table. */
+/*
+ * In the order of the names without regard to case, after `after`; one consistent snapshot of the table:
+ * visit may not yield the reader.
+ */
 enum sirix_status sirix_snapshot_list(struct sirix_resource *resource, struct sirix_reader *reader,
                                       struct sirix_bytes after, sirix_snapshot_visit_fn visit,
                                       void *context, struct sirix_error *err) SIRIX_MUST_CHECK;
@@ -125,17 +129,20 @@ struct sirix_branch_info {
     int64_t expires_us; /* 0: never. */
 };
 
-/* Creates a branch whose head is the view's revision. expires_us 0: never; else absolute. */
+/*
+ * Creates a branch whose head is the view's revision. expires_us 0: never; else absolute, compared with
+ * the later one of the clock and the resource's last change. The name of an expired branch is free.
+ */
 enum sirix_status sirix_branch_create(const struct sirix_view *view, struct sirix_bytes name,
                                       int64_t expires_us, struct sirix_branch_info *out_info,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
-/* Never main (SIRIX_INVALID). What only it reached stays until prune. */
+/* Never main (SIRIX_INVALID). What only it reached stays until prune, and can be read as of its life. */
 enum sirix_status sirix_branch_delete(struct sirix_resource *resource, struct sirix_bytes name,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 typedef enum sirix_status (*sirix_branch_visit_fn)(void *context,
                                                    const struct sirix_branch_info *info, bool *stop,
                                                    struct sirix_error *err);
-/* main first, then in the order of the names, after `after`. */
+/* main first, then as snapshots are listed. Branches that have expired are left out. */
 enum sirix_status sirix_branch_list(struct sirix_resource *resource, struct sirix_reader *reader,
                                     struct sirix_bytes after, sirix_branch_visit_fn visit,
                                     void *context, struct sirix_error *err) SIRIX_MUST_CHECK;
@@ -154,7 +161,10 @@ enum sirix_status sirix_branch_promote(struct sirix_resource *resource, struct s
                                        struct sirix_promoted *out_promoted,
                                        struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Deletes branches whose time to live has passed, at most max; *out_more: some are left. */
+/*
+ * Deletes branches whose time to live has passed by the clock, at most max; *out_more: some are left.
+ * Nothing is kept of them, also not for views as of their life.
+ */
 enum sirix_status sirix_branch_sweep(struct sirix_database *database, uint32_t max,
                                      uint32_t *out_swept, bool *out_more,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;

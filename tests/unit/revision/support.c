@@ -229,6 +229,12 @@ int64_t test_value(struct test_rev *f, const struct sirix_view *view)
 void test_publication_make(struct test_rev *f, const struct sirix_view *base, int64_t value,
                            struct sirix_publication *publication)
 {
+    test_publication_make_at(f, base, 1, value, publication);
+}
+
+void test_publication_make_at(struct test_rev *f, const struct sirix_view *base, uint64_t key,
+                              int64_t value, struct sirix_publication *publication)
+{
     static const char AUTHOR[] = "tester";
     const struct sirix_page_writer_options options = {
         .backend = sirix_database_backend(f->database),
@@ -236,7 +242,7 @@ void test_publication_make(struct test_rev *f, const struct sirix_view *base, in
         .record_bytes = sirix_record_bytes(sizeof(AUTHOR) - 1, 0),
     };
     const struct sirix_node node = {
-        .kind = SIRIX_NODE_INTEGER, .key = 1, .parent = 0, .integer = value};
+        .kind = SIRIX_NODE_INTEGER, .key = key, .parent = 0, .integer = value};
     struct sirix_reader *reader = NULL; /* Its own, so that threads may publish side by side. */
     struct sirix_page_writer *writer = NULL;
     struct sirix_trie_edit *edit = NULL;
@@ -257,7 +263,10 @@ void test_publication_make(struct test_rev *f, const struct sirix_view *base, in
     assert_int_equal(sirix_reader_open(options.backend, &reader, NULL), SIRIX_OK);
     assert_int_equal(sirix_page_writer_new(&options, &writer, NULL), SIRIX_OK);
     assert_int_equal(sirix_trie_edit_new(reader, base->record.trie, &edit, NULL), SIRIX_OK);
-    assert_int_equal(sirix_trie_edit_put(edit, 1, 1, sirix_buf_view(&record), NULL), SIRIX_OK);
+    assert_int_equal(value == INT64_MIN
+                         ? sirix_trie_edit_remove(edit, key, key, NULL)
+                         : sirix_trie_edit_put(edit, key, 1, sirix_buf_view(&record), NULL),
+                     SIRIX_OK);
     assert_int_equal(sirix_trie_edit_write(edit, writer, &publication->record.trie, NULL),
                      SIRIX_OK);
     assert_int_equal(sirix_page_writer_finish(writer, &publication->segments,

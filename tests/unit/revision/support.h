@@ -58,6 +58,9 @@ int64_t test_value(struct test_rev *f, const struct sirix_view *view);
  */
 void test_publication_make(struct test_rev *f, const struct sirix_view *base, int64_t value,
                            struct sirix_publication *publication);
+/* The same with an integer row at any key, or (INT64_MIN) without the row that was there. */
+void test_publication_make_at(struct test_rev *f, const struct sirix_view *base, uint64_t key,
+                              int64_t value, struct sirix_publication *publication);
 void test_publication_free(struct sirix_publication *publication);
 
 /* Publishes an integer on top of base. */

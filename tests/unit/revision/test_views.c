@@ -1,5 +1,5 @@
 /*
- * Views, branches, snapshots, promote and revert: what each names, and the errors that are told apart.
+ * Views, branches, promote and revert: what each names, and the errors that are told apart.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,6 +91,36 @@ static void the_four_errors_of_a_view_are_told_apart(void **state)
     assert_int_equal(err.reason, SIRIX_REASON_NAME_INVALID);
     assert_string_equal(err.field, "view.branch");
     assert_int_equal(test_view_snapshot(f, "2024-01-15", &view, &err), SIRIX_INVALID);
+}
+
+static void a_pruned_revision_is_its_own_error_and_names_the_oldest_kept(void **state)
+{
+    struct test_rev *f = *state;
+    const struct sirix_rows_key key = sirix_rows_key_counters(sirix_resource_id(f->resource));
+    struct sirix_counters_row row;
+    struct sirix_rows_value changed;
+    struct sirix_bytes value = {0};
+    struct sirix_view view;
+    struct sirix_error err = {0};
+
+    struct sirix_published second = test_set(f, "main", 0);
+
+    for (int i = 1; i < 5; i++) {
+        (void)test_set(f, "main", i);
+    }
+    sirix_reader_yield(f->reader);
+    assert_int_equal(sirix_ref_get(f->reader, sirix_rows_key_view(&key), &value, NULL), SIRIX_OK);
+    assert_int_equal(sirix_rows_counters_decode(value, &row, NULL), SIRIX_OK);
+    row.oldest_revision = 4;
+    changed = sirix_rows_counters_encode(&row);
+    test_put_row(f, &key, sirix_rows_value_view(&changed));
+
+    assert_int_equal(test_view_revision(f, 3, &view, &err), SIRIX_PRECONDITION);
+    assert_int_equal(err.reason, SIRIX_REASON_REVISION_PRUNED);
+    assert_non_null(strstr(err.text, "the oldest one kept is 4"));
+    assert_int_equal(test_view_at(f, "main", second.time_us, &view, &err), SIRIX_PRECONDITION);
+    assert_int_equal(err.reason, SIRIX_REASON_REVISION_PRUNED);
+    expect_view(f, test_view_revision(f, 4, &view, NULL), &view, 4, 2);
 }
 
 static void as_of_a_returned_time_gives_that_revision_though_the_clock_steps_back(void **state)
@@ -255,98 +285,6 @@ static void a_deleted_branch_is_read_as_of_its_life_alone(void **state)
     assert_int_equal(test_view_at(f, "b", before, &view, &err), SIRIX_NOT_FOUND);
 }
 
-static void labels_are_set_moved_listed_and_deleted(void **state)
-{
-    struct test_rev *f = *state;
-    struct sirix_snapshot_created created;
-    struct sirix_view one;
-    struct sirix_view two;
-    struct sirix_view view;
-    struct sirix_error err = {0};
-
-    (void)test_set(f, "main", 1);
-    assert_int_equal(test_view_branch(f, "main", &one, NULL), SIRIX_OK);
-    (void)test_set(f, "main", 2);
-    assert_int_equal(test_view_branch(f, "main", &two, NULL), SIRIX_OK);
-
-    assert_int_equal(sirix_snapshot_create(&one, test_name("v1"), false, &created, &err), SIRIX_OK);
-    assert_int_equal(created.previous_revision, 0);
-    assert_int_equal(sirix_snapshot_create(&one, test_name("v1"), false, &created, &err), SIRIX_OK);
-    assert_int_equal(created.previous_revision, 2);
-    assert_int_equal(sirix_snapshot_create(&two, test_name("v1"), false, &created, &err),
-                     SIRIX_ALREADY_EXISTS);
-    assert_int_equal(err.current_revision, 2);
-    assert_int_equal(sirix_snapshot_create(&two, test_name("v1"), true, &created, &err), SIRIX_OK);
-    expect_view(f, test_view_snapshot(f, "v1", &view, NULL), &view, 3, 2);
-
-    /* The label main moves, and is not the branch. */
-    expect_view(f, test_view_snapshot(f, "main", &view, NULL), &view, 3, 2);
-    assert_int_equal(sirix_snapshot_create(&one, test_name("main"), false, &created, &err),
-                     SIRIX_OK);
-    expect_view(f, test_view_snapshot(f, "main", &view, NULL), &view, 2, 1);
-    expect_view(f, test_view_branch(f, "main", &view, NULL), &view, 3, 2);
-    assert_int_equal(sirix_snapshot_create(&two, test_name("main"), false, &created, &err),
-                     SIRIX_OK);
-    assert_int_equal(created.previous_revision, 2);
-    assert_int_equal(sirix_snapshot_delete(f->resource, test_name("main"), &err), SIRIX_OK);
-    expect_view(f, test_view_snapshot(f, "main", &view, NULL), &view, 3, 2);
-    assert_int_equal(sirix_snapshot_delete(f->resource, test_name("main"), &err), SIRIX_NOT_FOUND);
-    assert_int_equal(sirix_snapshot_delete(f->resource, test_name("v1"), &err), SIRIX_OK);
-    assert_int_equal(test_view_snapshot(f, "v1", &view, &err), SIRIX_NOT_FOUND);
-    sirix_view_close(&one);
-    sirix_view_close(&two);
-}
-
-static void names_differ_in_more_than_case_and_main_is_protected(void **state)
-{
-    struct test_rev *f = *state;
-    struct sirix_branch_info info;
-    struct sirix_snapshot_created created;
-    struct sirix_promoted promoted;
-    struct sirix_resource *other = NULL;
-    struct sirix_view view;
-    struct sirix_view again;
-    struct sirix_error err = {0};
-
-    assert_int_equal(test_view_branch(f, "main", &view, NULL), SIRIX_OK);
-    assert_int_equal(sirix_branch_create(&view, test_name("main"), 0, &info, &err),
-                     SIRIX_ALREADY_EXISTS);
-    assert_int_equal(sirix_branch_create(&view, test_name("Main"), 0, &info, &err),
-                     SIRIX_ALREADY_EXISTS);
-    assert_int_equal(err.reason, SIRIX_REASON_NAME_CASE);
-    assert_int_equal(sirix_snapshot_create(&view, test_name("MAIN"), true, &created, &err),
-                     SIRIX_ALREADY_EXISTS);
-    assert_int_equal(sirix_branch_delete(f->resource, test_name("main"), &err), SIRIX_INVALID);
-    assert_int_equal(sirix_branch_delete(f->resource, test_name("Main"), &err), SIRIX_NOT_FOUND);
-    assert_int_equal(sirix_branch_promote(f->resource, test_name("Main"), test_name("main"), false,
-                                          &promoted, &err),
-                     SIRIX_NOT_FOUND);
-
-    assert_int_equal(sirix_branch_create(&view, test_name("Work"), 0, &info, &err), SIRIX_OK);
-    assert_int_equal(sirix_branch_create(&view, test_name("work"), 0, &info, &err),
-                     SIRIX_ALREADY_EXISTS);
-    assert_int_equal(err.reason, SIRIX_REASON_NAME_CASE);
-    assert_int_equal(sirix_snapshot_create(&view, test_name("Work"), true, &created, &err),
-                     SIRIX_ALREADY_EXISTS);
-    assert_int_equal(test_view_branch(f, "work", &again, &err), SIRIX_NOT_FOUND);
-    assert_int_equal(err.reason, SIRIX_REASON_BRANCH_UNKNOWN);
-    assert_non_null(strstr(err.text, "Work"));
-    assert_int_equal(test_view_snapshot(f, "Work", &again, &err), SIRIX_NOT_FOUND);
-    assert_int_equal(err.reason, SIRIX_REASON_SNAPSHOT_UNKNOWN);
-    assert_int_equal(sirix_branch_delete(f->resource, test_name("work"), &err), SIRIX_NOT_FOUND);
-    assert_int_equal(sirix_branch_delete(f->resource, test_name("Work"), &err), SIRIX_OK);
-    sirix_view_close(&view);
-
-    assert_int_equal(sirix_resource_create(f->database, test_name("R"), test_name(""),
-                                           test_name(""), &other, &err),
-                     SIRIX_ALREADY_EXISTS);
-    assert_int_equal(err.reason, SIRIX_REASON_NAME_CASE);
-    assert_int_equal(sirix_resource_open(f->database, test_name("R"), &other, &err),
-                     SIRIX_NOT_FOUND);
-    assert_int_equal(sirix_resource_open(f->database, test_name("../x"), &other, &err),
-                     SIRIX_INVALID);
-}
-
 static void revert_makes_a_revision_of_an_old_root(void **state)
 {
     struct test_rev *f = *state;
@@ -494,112 +432,6 @@ static void a_dropped_resource_is_gone_and_its_name_free(void **state)
     expect_view(f, test_view_branch(f, "main", &view, NULL), &view, 1, INT64_MIN);
 }
 
-/* --- Lists -------------------------------------------------------------------------------------- */
-
-struct names {
-    char text[512];
-    int until_stop; /* 0: none. */
-};
-
-static void add_name(struct names *names, struct sirix_bytes name, bool *stop)
-{
-    size_t len = strlen(names->text);
-
-    (void)snprintf(names->text + len, sizeof(names->text) - len, "%.*s ", (int)name.len,
-                   (const char *)name.data);
-    *stop = names->until_stop != 0 && --names->until_stop == 0;
-}
-
-static enum sirix_status add_branch(void *context, const struct sirix_branch_info *info, bool *stop,
-                                    struct sirix_error *err)
-{
-    (void)err;
-    add_name(context, info->name, stop);
-    return SIRIX_OK;
-}
-
-static enum sirix_status add_snapshot(void *context, const struct sirix_snapshot_info *info,
-                                      bool *stop, struct sirix_error *err)
-{
-    (void)err;
-    add_name(context, info->name, stop);
-    return SIRIX_OK;
-}
-
-static enum sirix_status add_resource(void *context, struct sirix_bytes name, bool *stop,
-                                      struct sirix_error *err)
-{
-    (void)err;
-    add_name(context, name, stop);
-    return SIRIX_OK;
-}
-
-static void lists_go_on_where_they_stopped(void **state)
-{
-    struct test_rev *f = *state;
-    struct sirix_snapshot_created created;
-    struct sirix_resource *other = NULL;
-    struct sirix_view view;
-    struct names names = {0};
-
-    (void)test_branch(f, "main", "c", 0);
-    (void)test_branch(f, "main", "B", 0);
-    (void)test_branch(f, "main", "a", 0);
-    (void)test_branch(f, "main", "gone", atomic_load(&f->now_us) + 100);
-    atomic_fetch_add(&f->now_us, 1000);
-    assert_int_equal(test_view_branch(f, "main", &view, NULL), SIRIX_OK);
-    assert_int_equal(sirix_snapshot_create(&view, test_name("s2"), false, &created, NULL),
-                     SIRIX_OK);
-    assert_int_equal(sirix_snapshot_create(&view, test_name("S1"), false, &created, NULL),
-                     SIRIX_OK);
-    assert_int_equal(sirix_snapshot_create(&view, test_name("main"), false, &created, NULL),
-                     SIRIX_OK);
-    sirix_view_close(&view);
-    assert_int_equal(sirix_resource_create(f->database, test_name("Q"), test_name(""),
-                                           test_name(""), &other, NULL),
-                     SIRIX_OK);
-    sirix_resource_unref(other);
-
-    sirix_reader_yield(f->reader);
-    assert_int_equal(
-        sirix_branch_list(f->resource, f->reader, test_name(""), add_branch, &names, NULL),
-        SIRIX_OK);
-    assert_string_equal(names.text, "main a B c ");
-    names = (struct names){.until_stop = 2};
-    assert_int_equal(
-        sirix_branch_list(f->resource, f->reader, test_name(""), add_branch, &names, NULL),
-        SIRIX_OK);
-    assert_string_equal(names.text, "main a ");
-    names = (struct names){0};
-    assert_int_equal(
-        sirix_branch_list(f->resource, f->reader, test_name("main"), add_branch, &names, NULL),
-        SIRIX_OK);
-    assert_string_equal(names.text, "a B c ");
-    names = (struct names){0};
-    assert_int_equal(
-        sirix_branch_list(f->resource, f->reader, test_name("B"), add_branch, &names, NULL),
-        SIRIX_OK);
-    assert_string_equal(names.text, "c ");
-    names = (struct names){0};
-    assert_int_equal(
-        sirix_snapshot_list(f->resource, f->reader, test_name(""), add_snapshot, &names, NULL),
-        SIRIX_OK);
-    assert_string_equal(names.text, "main S1 s2 ");
-    names = (struct names){0};
-    assert_int_equal(
-        sirix_snapshot_list(f->resource, f->reader, test_name("s1"), add_snapshot, &names, NULL),
-        SIRIX_OK);
-    assert_string_equal(names.text, "s2 ");
-    names = (struct names){0};
-    assert_int_equal(sirix_resource_list(f->database, test_name(""), add_resource, &names, NULL),
-                     SIRIX_OK);
-    assert_string_equal(names.text, "Q r ");
-    names = (struct names){0};
-    assert_int_equal(sirix_resource_list(f->database, test_name("q"), add_resource, &names, NULL),
-                     SIRIX_OK);
-    assert_string_equal(names.text, "r ");
-}
-
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -607,19 +439,17 @@ int main(void)
         CASE(a_new_resource_has_one_empty_revision),
         CASE(each_publication_is_a_revision_that_stays_readable),
         CASE(the_four_errors_of_a_view_are_told_apart),
+        CASE(a_pruned_revision_is_its_own_error_and_names_the_oldest_kept),
         CASE(as_of_a_returned_time_gives_that_revision_though_the_clock_steps_back),
         CASE(a_write_on_a_head_that_moved_is_a_conflict_that_names_it),
         CASE(branches_share_the_numbering_and_nothing_else),
         CASE(promote_moves_forward_or_refuses_with_both_tips),
         CASE(as_of_follows_promotes_with_replace),
         CASE(a_deleted_branch_is_read_as_of_its_life_alone),
-        CASE(labels_are_set_moved_listed_and_deleted),
-        CASE(names_differ_in_more_than_case_and_main_is_protected),
         CASE(revert_makes_a_revision_of_an_old_root),
         CASE(an_expired_branch_refuses_at_once_and_a_sweep_removes_it),
         CASE(a_sweep_keeps_to_its_bound_and_survives_a_dropped_resource),
         CASE(a_dropped_resource_is_gone_and_its_name_free),
-        CASE(lists_go_on_where_they_stopped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
