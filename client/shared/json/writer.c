@@ -142,20 +142,14 @@ static enum sirix_status end_name(struct sirix_json_writer *writer, struct sirix
     return writer->options.indent == 0 ? put(writer, "\":", 2, err) : put(writer, "\": ", 3, err);
 }
 
-/* Plain text as canonical, straight to where the text goes. */
-static enum sirix_status put_plain(struct sirix_json_writer *writer, struct sirix_bytes plain,
-                                   struct sirix_error *err)
+/* Plain text as canonical, in a buffer that the next such call uses again. Nothing is written. */
+static enum sirix_status escape(struct sirix_json_writer *writer, struct sirix_bytes plain,
+                                struct sirix_bytes *out, struct sirix_error *err)
 {
-    struct sirix_buf escaped;
+    sirix_buf_clear(&writer->escaped);
+    enum sirix_status status = sirix_json_text_escape(&writer->escaped, plain, err);
 
-    sirix_buf_init(&escaped, SIZE_MAX);
-    enum sirix_status status = sirix_json_text_escape(&escaped, plain, err);
-    if (status != SIRIX_OK) {
-        status = keep_error(writer, status, err); /* The quote before it is out already. */
-    } else {
-        status = put(writer, escaped.data, escaped.len, err);
-    }
-    sirix_buf_deinit(&escaped);
+    *out = sirix_buf_view(&writer->escaped);
     return status;
 }
 
@@ -223,6 +217,7 @@ static void init(struct sirix_json_writer *writer, const struct sirix_json_write
     assert(writer->options.indent <= SIRIX_JSON_WRITER_INDENT_MAX);
     sirix_buf_init(&writer->block, SIRIX_JSON_WRITER_BLOCK_BYTES);
     sirix_buf_init(&writer->kinds, SIZE_MAX);
+    sirix_buf_init(&writer->escaped, SIZE_MAX);
 }
 
 void sirix_json_writer_init_buf(struct sirix_json_writer *writer, struct sirix_buf *out,
@@ -246,6 +241,7 @@ void sirix_json_writer_deinit(struct sirix_json_writer *writer)
     if (writer != NULL) {
         sirix_buf_deinit(&writer->block);
         sirix_buf_deinit(&writer->kinds);
+        sirix_buf_deinit(&writer->escaped);
     }
 }
 
@@ -290,15 +286,10 @@ enum sirix_status sirix_json_write_name(struct sirix_json_writer *writer,
 enum sirix_status sirix_json_write_name_plain(struct sirix_json_writer *writer,
                                               struct sirix_bytes plain, struct sirix_error *err)
 {
-    enum sirix_status status = begin_name(writer, err);
+    struct sirix_bytes canonical = {0};
+    enum sirix_status status = escape(writer, plain, &canonical, err);
 
-    if (status == SIRIX_OK) {
-        status = put(writer, "\"", 1, err);
-    }
-    if (status == SIRIX_OK) {
-        status = put_plain(writer, plain, err);
-    }
-    return status == SIRIX_OK ? end_name(writer, err) : status;
+    return status == SIRIX_OK ? sirix_json_write_name(writer, canonical, err) : status;
 }
 
 enum sirix_status sirix_json_write_name_str(struct sirix_json_writer *writer, const char *name,
@@ -326,15 +317,10 @@ enum sirix_status sirix_json_write_string(struct sirix_json_writer *writer,
 enum sirix_status sirix_json_write_string_plain(struct sirix_json_writer *writer,
                                                 struct sirix_bytes plain, struct sirix_error *err)
 {
-    enum sirix_status status = begin_value(writer, err);
+    struct sirix_bytes canonical = {0};
+    enum sirix_status status = escape(writer, plain, &canonical, err);
 
-    if (status == SIRIX_OK) {
-        status = put(writer, "\"", 1, err);
-    }
-    if (status == SIRIX_OK) {
-        status = put_plain(writer, plain, err);
-    }
-    return status == SIRIX_OK ? put(writer, "\"", 1, err) : status;
+    return status == SIRIX_OK ? sirix_json_write_string(writer, canonical, err) : status;
 }
 
 enum sirix_status sirix_json_write_string_str(struct sirix_json_writer *writer, const char *text,

@@ -6,9 +6,9 @@
  *            are trusted to be what they are called; plain strings are checked for UTF-8.
  * Form       Compact, or indented with a line an element and `": "`; empty containers stay `{}`.
  *            No newline at the end.
- * Errors     Those of the sink or buffer, and plain text that is not UTF-8, are final: every later
- *            call returns the same. Misuse and depth_limit are not.
- * Memory     A bit a level, and the block of at most 64 KiB for a sink.
+ * Errors     Those of the sink or buffer, which are final: every later call returns the same. Misuse,
+ *            depth_limit and plain text that is not UTF-8 (json_encoding) write nothing and are not.
+ * Memory     A bit a level, the longest plain text escaped, and a block of at most 64 KiB for a sink.
  * Threads    One thread at a time.
  */
 #ifndef SIRIX_JSON_WRITER_H
@@ -41,7 +41,8 @@ struct sirix_json_writer {
     struct sirix_buf block;
     sirix_json_sink_fn sink;
     void *sink_context;
-    struct sirix_buf kinds; /* A bit a level: an object. */
+    struct sirix_buf kinds;   /* A bit a level: an object. */
+    struct sirix_buf escaped; /* The plain text that is being written. */
     unsigned depth;
     bool is_empty; /* The innermost container has no child yet. */
     bool has_name; /* A name was written and its value is due. */

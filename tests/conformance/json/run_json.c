@@ -40,6 +40,8 @@ static const struct {
     {"edge/depth-object-1000", true}, /* The default limit; 10000 begins with it too: see below. */
 };
 
+enum { SMALL_BYTES = 20000 };
+
 struct run {
     unsigned cases;
     unsigned failures;
@@ -294,6 +296,9 @@ static void run_text(struct run *run)
     for (size_t i = 0; i < sizeof(CHUNKS) / sizeof(CHUNKS[0]); i++) {
         struct sirix_error cut_err = {0};
 
+        if (CHUNKS[i] < 7 && input.len > SMALL_BYTES) {
+            continue; /* Tiny chunks of large inputs show nothing new and take long. */
+        }
         sirix_buf_clear(&cut);
         bool ok = read_in_chunks(&input, CHUNKS[i], &cut, &cut_err) == SIRIX_OK;
         if (ok != accepted ||

@@ -213,6 +213,28 @@ static void the_writer_refuses_what_would_be_no_json(void **state)
     sirix_buf_deinit(&out);
 }
 
+static void plain_text_that_is_not_utf8_writes_nothing_and_the_writer_goes_on(void **state)
+{
+    struct sirix_json_writer w;
+    struct sirix_error err = {0};
+    const char *got = NULL;
+    struct sirix_buf out;
+
+    (void)state;
+    sirix_buf_init(&out, SIZE_MAX);
+    sirix_json_writer_init_buf(&w, &out, NULL);
+    assert_int_equal(sirix_json_write_array_begin(&w, NULL), SIRIX_OK);
+    assert_int_equal(sirix_json_write_string_plain(&w, text("a\xff"), &err), SIRIX_INVALID);
+    assert_int_equal(err.reason, SIRIX_REASON_JSON_ENCODING);
+    assert_int_equal(sirix_json_write_string_str(&w, "b\n", NULL), SIRIX_OK);
+    assert_int_equal(sirix_json_write_array_end(&w, NULL), SIRIX_OK);
+    assert_int_equal(sirix_json_writer_finish(&w, NULL), SIRIX_OK);
+    assert_int_equal(sirix_buf_c_str(&out, &got, NULL), SIRIX_OK);
+    assert_string_equal(got, "[\"b\\n\"]");
+    sirix_json_writer_deinit(&w);
+    sirix_buf_deinit(&out);
+}
+
 static void the_writer_has_a_depth_limit(void **state)
 {
     struct sirix_json_writer w;
@@ -305,6 +327,7 @@ int main(void)
         TEST(texts_are_ordered_by_code_points_not_by_their_escapes),
         TEST(the_writer_writes_compact_and_indented),
         TEST(the_writer_refuses_what_would_be_no_json),
+        TEST(plain_text_that_is_not_utf8_writes_nothing_and_the_writer_goes_on),
         TEST(the_writer_has_a_depth_limit),
         TEST(a_sink_gets_blocks_and_its_failure_is_final),
     };
