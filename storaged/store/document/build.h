@@ -156,6 +156,23 @@ enum sirix_status sirix_build_hash(struct sirix_build *build, uint8_t out_hash[S
 
 /* --- Between the builder's files ------------------------------------------------------------------- */
 
+/* The hash's text, and what stands in it before a value. */
+enum sirix_status sirix_build_tape(struct sirix_build *build, const void *data, size_t len,
+                                   struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_build_tape_before(struct sirix_build *build,
+                                          const struct sirix_json_event *event,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Before a value: an element gets its key and place. A member has both since its name. */
+enum sirix_status sirix_build_begin_value(struct sirix_build *build,
+                                          const struct sirix_json_event *event,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_build_scalar(struct sirix_build *build,
+                                     const struct sirix_json_event *event,
+                                     struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_build_string_part(struct sirix_build *build,
+                                          const struct sirix_json_event *event,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
 enum sirix_status sirix_build_take_keys(struct sirix_build *build, uint32_t count,
                                         uint64_t *out_key,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -140,7 +140,7 @@ static enum sirix_status insert_begin(struct sirix_edit *edit,
     uint32_t depth = 0;
     enum sirix_status status = operation_new(edit, &op, err);
 
-    if (status != SIRIX_OK) {
+    if (op == NULL) {
         return status;
     }
     status = sirix_edit_spot(edit, insert->target, insert->place, insert->index, &op->spot, err);
@@ -190,7 +190,7 @@ enum sirix_status sirix_edit_update_begin(struct sirix_edit *edit,
     uint32_t depth = 0;
     enum sirix_status status = operation_new(edit, &op, err);
 
-    if (status != SIRIX_OK) {
+    if (op == NULL) {
         return status;
     }
     status = sirix_rows_node(&rows, update->target == 0 ? 1 : update->target, &node, err);
