@@ -24,7 +24,11 @@
 #include "store/segment/space.h"
 #include "store/segment/verified.h"
 
-enum { SIRIX_LMDB_FORMAT_MAJOR = 1, SIRIX_LMDB_FORMAT_MINOR = 0 };
+enum {
+    SIRIX_LMDB_FORMAT_MAJOR = 1,
+    SIRIX_LMDB_FORMAT_MINOR = 0,
+    SIRIX_LMDB_MAP_MARGIN = 16 * 1024 * 1024, /* Of the map, for deletes when it is full. */
+};
 
 #define SIRIX_LMDB_META_FORMAT "format"
 #define SIRIX_LMDB_META_NEXT   "next"
@@ -96,9 +100,11 @@ void sirix_lmdb_leave(struct sirix_lmdb *lmdb);
 
 /*
  * Doubles the map until used_bytes fit into 3/4 of it, waiting up to wait_ms for readers to leave.
- * False when the limit forbids it or a reader stays. For the writer, without a transaction.
+ * False when the limit forbids it or a reader stays; what frees space may go SIRIX_LMDB_MAP_MARGIN past
+ * the limit. For the writer, without a transaction.
  */
-bool sirix_lmdb_grow(struct sirix_lmdb *lmdb, uint64_t used_bytes, unsigned wait_ms);
+bool sirix_lmdb_grow(struct sirix_lmdb *lmdb, uint64_t used_bytes, bool past_limit,
+                     unsigned wait_ms);
 
 /* Bytes of the map that have ever been used. For the writer. */
 uint64_t sirix_lmdb_used(struct sirix_lmdb *lmdb);

@@ -404,8 +404,10 @@ out:
 }
 
 /* Makes the tables and the rows of "meta" in one transaction, and makes the files stay. */
-static enum sirix_status create(struct sirix_lmdb *lmdb, const char *dir, struct sirix_error *err)
+static enum sirix_status create(struct sirix_lmdb *lmdb, const struct sirix_lmdb_options *options,
+                                struct sirix_error *err)
 {
+    const char *dir = options->dir;
     MDB_txn *txn = NULL;
     MDB_txn *ending = NULL;
     uint8_t format[FORMAT_BYTES];
@@ -440,7 +442,7 @@ static enum sirix_status create(struct sirix_lmdb *lmdb, const char *dir, struct
         txn = NULL;
         status = sirix_lmdb_commit_txn(lmdb, ending, err);
     }
-    if (status == SIRIX_OK && fsync(lmdb->dir_fd) != 0) {
+    if (status == SIRIX_OK && !options->no_sync && fsync(lmdb->dir_fd) != 0) {
         status = sirix_fail(err, SIRIX_IO, "sync %s: %s", dir, mdb_strerror(errno));
     }
 
@@ -473,7 +475,7 @@ enum sirix_status sirix_backend_open_lmdb(const struct sirix_lmdb_options *optio
     if (status == SIRIX_NOT_FOUND) {
         /* Tables and format come in one transaction: without it nothing was ever stored. */
         status = options->create
-                     ? create(lmdb, options->dir, err)
+                     ? create(lmdb, options, err)
                      : sirix_fail(err, SIRIX_NOT_FOUND, "%s holds no database", options->dir);
     }
     if (status != SIRIX_OK) {

@@ -84,16 +84,18 @@ static bool can_map(const struct sirix_lmdb *lmdb, uint64_t bytes)
     return true;
 }
 
-bool sirix_lmdb_grow(struct sirix_lmdb *lmdb, uint64_t used_bytes, unsigned wait_ms)
+bool sirix_lmdb_grow(struct sirix_lmdb *lmdb, uint64_t used_bytes, bool past_limit,
+                     unsigned wait_ms)
 {
+    uint64_t limit = lmdb->map_bytes_max + (past_limit ? SIRIX_LMDB_MAP_MARGIN : 0);
     uint64_t want = 2 * lmdb->map_bytes;
     bool moved = false;
 
     while (used_bytes > want / 4 * 3) {
         want *= 2;
     }
-    if (lmdb->map_bytes_max != 0 && want > lmdb->map_bytes_max) {
-        want = lmdb->map_bytes_max;
+    if (lmdb->map_bytes_max != 0 && want > limit) {
+        want = limit;
     }
     if (want <= lmdb->map_bytes || !can_map(lmdb, want)) {
         return false;

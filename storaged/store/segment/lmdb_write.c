@@ -378,7 +378,8 @@ void sirix_lmdb_grow_early(struct sirix_lmdb *lmdb, uint64_t need_bytes)
     uint64_t used_bytes = sirix_lmdb_used(lmdb) + need_bytes;
 
     if (used_bytes > lmdb->map_bytes / 4 * 3 && sirix_lmdb_now() >= lmdb->grow_again_at) {
-        (void)sirix_lmdb_grow(lmdb, used_bytes, WAIT_EARLY_MS); /* The batch may fit without. */
+        (void)sirix_lmdb_grow(lmdb, used_bytes, false,
+                              WAIT_EARLY_MS); /* The batch may fit without. */
     }
 }
 
@@ -389,7 +390,7 @@ static bool make_room(struct sirix_lmdb *lmdb, const struct sirix_batch *batch,
     if (lmdb->last_rc == MDB_MAP_FULL) {
         uint64_t used_bytes = sirix_lmdb_used(lmdb) + bytes_needed(batch);
 
-        if (sirix_lmdb_grow(lmdb, used_bytes, WAIT_FULL_MS)) {
+        if (sirix_lmdb_grow(lmdb, used_bytes, batch->frees_space, WAIT_FULL_MS)) {
             return true;
         }
         (void)sirix_fail(err, SIRIX_NO_SPACE,

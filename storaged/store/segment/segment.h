@@ -253,7 +253,7 @@ void sirix_backend_close(struct sirix_backend *backend);
 struct sirix_lmdb_options {
     const char *dir;        /* Exists; data.mdb and lock.mdb are made in it. */
     uint64_t map_bytes_min; /* 0: 1 GiB. Grows by doubling before it is 3/4 full. */
-    uint64_t map_bytes_max; /* 0: no limit of ours. */
+    uint64_t map_bytes_max; /* 0: no limit of ours. Deletes may go 16 MiB past it. */
     uint64_t reserve_bytes; /* Writes stop below this much free disk; 0: max(64 MiB, 1 %). */
     bool create;            /* Make it when absent; otherwise absent is SIRIX_NOT_FOUND. */
     bool no_sync;           /* Benchmarks only: commits are not durable. */

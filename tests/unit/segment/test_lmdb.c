@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -626,6 +627,28 @@ static void the_limit_of_the_map_is_kept_and_named(void **state)
     assert_false(stats_of(f).read_only);
 }
 
+static void deletes_go_on_when_the_map_is_full_to_its_limit(void **state)
+{
+    struct fixture *f = *state;
+    enum sirix_status status = SIRIX_OK;
+    uint64_t number = 0;
+
+    f->options.map_bytes_max = 1 << 20;
+    reopen(f);
+    (void)sirix_segment_reserve(f->backend, 2000);
+    for (size_t len = 3000; len > 20; len /= 2) {
+        for (status = SIRIX_OK; status == SIRIX_OK;) {
+            status = test_put(f->backend, ++number, 1, len).status;
+        }
+        assert_int_equal(status, SIRIX_NO_SPACE);
+    }
+    for (uint64_t first = 1; first < number; first++) {
+        assert_int_equal(test_delete(f->backend, first, first).status, SIRIX_OK);
+    }
+    assert_int_equal(stats_of(f).segment_count, 0);
+    assert_int_equal(test_put(f->backend, number + 1, 20, 3000).status, SIRIX_OK);
+}
+
 struct reading {
     struct sirix_backend *backend;
     _Atomic uint64_t *stored; /* Numbers up to this one are there. */
@@ -749,6 +772,51 @@ static void readers_past_the_slots_are_refused_by_name(void **state)
     assert_int_equal(sirix_ref_get(f->reader, test_text("none"), &value, NULL), SIRIX_NOT_FOUND);
 }
 
+#ifdef SIRIX_SANITIZED
+enum { MANY_DATABASES = 200 };
+#else
+enum { MANY_DATABASES = 1000 };
+#endif
+enum { DESCRIPTORS_EACH = 5, DESCRIPTORS_OTHER = 64 };
+
+static void a_thousand_databases_are_open_at_once(void **state)
+{
+    struct fixture *f = *state;
+    static struct sirix_backend *backends[MANY_DATABASES];
+    static char dirs[MANY_DATABASES][TEST_DIR_BYTES + 16];
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (limit.rlim_max < (rlim_t)MANY_DATABASES * DESCRIPTORS_EACH + DESCRIPTORS_OTHER) {
+        print_message("only %u files may be open\n", (unsigned)limit.rlim_max);
+        skip();
+    }
+    limit.rlim_cur = limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (size_t i = 0; i < MANY_DATABASES; i++) {
+        struct sirix_error err = {0};
+
+        (void)snprintf(dirs[i], sizeof(dirs[i]), "%s/%zu", f->dir, i);
+        assert_int_equal(mkdir(dirs[i], 0700), 0);
+        struct sirix_lmdb_options options = f->options;
+        options.dir = dirs[i];
+        if (sirix_backend_open_lmdb(&options, &backends[i], &err) != SIRIX_OK) {
+            fail_msg("database %zu: %s", i, err.text);
+        }
+        assert_int_equal(sirix_segment_reserve(backends[i], 1), 1);
+        assert_int_equal(test_put(backends[i], 1, 1, 100 + i).status, SIRIX_OK);
+    }
+    for (size_t i = 0; i < MANY_DATABASES; i++) {
+        struct sirix_reader *reader = NULL;
+
+        assert_int_equal(sirix_reader_open(backends[i], &reader, NULL), SIRIX_OK);
+        expect_stored(reader, 1, 1);
+        sirix_reader_close(reader);
+        sirix_backend_close(backends[i]);
+        test_dir_remove(dirs[i]);
+    }
+}
+
 /* --- Room on the disk ------------------------------------------------------------------------- */
 
 static void below_the_limit_of_free_space_only_deletes_go_on(void **state)
@@ -820,6 +888,8 @@ int main(void)
             teardown),
         cmocka_unit_test_setup_teardown(the_limit_of_the_map_is_kept_and_named, setup_small_map,
                                         teardown),
+        cmocka_unit_test_setup_teardown(deletes_go_on_when_the_map_is_full_to_its_limit,
+                                        setup_small_map, teardown),
         cmocka_unit_test_setup_teardown(
             readers_see_right_bytes_while_the_map_moves_and_packs_are_made, setup_small_map,
             teardown),
@@ -827,6 +897,7 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(readers_past_the_slots_are_refused_by_name, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_thousand_databases_are_open_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(below_the_limit_of_free_space_only_deletes_go_on, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(housekeeping_keeps_a_reserve_file, setup, teardown),
