@@ -236,7 +236,7 @@ class Service(rpc.StorageServicer):
         return reply
 
     def ListSnapshots(self, request, context):
-        reply = pb.ListSnapshotsResponse(next_cursor=b"n")
+        reply = pb.ListSnapshotsResponse(next_cursor=b"" if request.cursor else b"n")
         reply.snapshots.add(name=b"one", revision=1)
         return reply
 

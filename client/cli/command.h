@@ -1,0 +1,140 @@
+/*
+ * A command of sirixctl and what it is given.
+ *
+ * A command's function returns a status; whoever called it tells the error, once, and makes it the
+ * exit code of the program (base/status.h has the table, sirixctl help prints it).
+ */
+#ifndef SIRIX_CLI_COMMAND_H
+#define SIRIX_CLI_COMMAND_H
+
+#include "cli/args.h"
+#include "cli/name.h"
+#include "cli/output.h"
+#include "sirix/sirix.h"
+
+/* Flags that every command has: their places in sirixctl_args.common. */
+enum sirixctl_common {
+    SIRIXCTL_STORAGE,
+    SIRIXCTL_DATA,
+    SIRIXCTL_STORAGED,
+    SIRIXCTL_TIMEOUT,
+    SIRIXCTL_JSON,
+    SIRIXCTL_COLOR,
+    SIRIXCTL_QUIET,
+    SIRIXCTL_HELP,
+};
+
+/* Flags of commands that write; a command's own table begins with them. */
+#define SIRIXCTL_WRITE_FLAGS                                                                       \
+    {"branch", "NAME", "write to this branch instead of main"},                                    \
+        {"message", "TEXT", "kept with the revision"},                                             \
+        {"expected-revision", "N", "refuse unless the head is revision N"},                        \
+        {"idempotency-key", "KEY", "the same key again changes nothing and answers the same"},     \
+    {                                                                                              \
+        "on-behalf-of", "WHO", "for whom this is done"                                             \
+    }
+
+enum sirixctl_write_flag {
+    SIRIXCTL_BRANCH,
+    SIRIXCTL_MESSAGE,
+    SIRIXCTL_EXPECTED_REVISION,
+    SIRIXCTL_IDEMPOTENCY_KEY,
+    SIRIXCTL_ON_BEHALF_OF,
+    SIRIXCTL_WRITE_FLAG_COUNT,
+};
+
+enum sirixctl_needs {
+    SIRIXCTL_NEEDS_NOTHING,
+    SIRIXCTL_NEEDS_READER,
+    SIRIXCTL_NEEDS_WRITER,
+};
+
+/* One run of the program. */
+struct sirixctl {
+    struct sirixctl_args args;
+    struct sirixctl_out out; /* stdout */
+    bool json;
+    bool quiet;
+    struct sirix_client *client; /* NULL if the command needs none. */
+    struct sirix_call_options call;
+};
+
+struct sirixctl_command {
+    const char *name;     /* "import", "snapshot create" */
+    const char *operands; /* "DB/RESOURCE FILE" */
+    const char *summary;  /* One line. */
+    const char *details;  /* More lines for its help, or NULL. */
+    struct sirixctl_flags flags;
+    size_t operands_min;
+    size_t operands_max;
+    enum sirixctl_needs needs;
+    enum sirix_status (*run)(struct sirixctl *ctl, struct sirix_error *err);
+};
+
+/* All commands, in the order of the help. */
+extern const struct sirixctl_command *const sirixctl_commands[];
+extern const size_t sirixctl_command_count;
+
+/* The flags of all commands. */
+extern const struct sirixctl_flags sirixctl_common_flags;
+
+#define SIRIXCTL_FLAGS(table)                                                                      \
+    {                                                                                              \
+        (table), sizeof(table) / sizeof((table)[0])                                                \
+    }
+
+/* --- What commands share ------------------------------------------------------------------------ */
+
+/* Operand number at as DB/RESOURCE[@WHAT]. */
+enum sirix_status sirixctl_resource_operand(const struct sirixctl *ctl, size_t at,
+                                            struct sirixctl_name *out_name,
+                                            struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The same for a write: no @. */
+enum sirix_status sirixctl_write_operand(const struct sirixctl *ctl, size_t at,
+                                         struct sirixctl_name *out_name,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The view of a name, with the command's --branch (NULL: it has none or none was given). */
+enum sirix_status sirixctl_view(struct sirixctl *ctl, const struct sirixctl_name *name,
+                                const char *branch, struct sirix_view *out_view,
+                                struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* SIRIXCTL_WRITE_FLAGS as the library wants them. */
+enum sirix_status sirixctl_write_options(const struct sirixctl *ctl,
+                                         struct sirix_write_options *out_write,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* A node by its key (digits) or path ("" or anything with a slash). NULL: the document. */
+enum sirix_status sirixctl_target(const char *text, struct sirix_target *out_target,
+                                  struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Goes on to the page that next begins; both views may be of the same list. SIRIX_INTERNAL: it is
+ * the page that was just read, so the list would never end.
+ */
+enum sirix_status sirixctl_next_page(struct sirix_bytes *cursor, struct sirix_bytes next,
+                                     struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* first, last, before, after, or an index; NULL leaves the place as it is. */
+enum sirix_status sirixctl_position(const char *text, struct sirix_place *place,
+                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The key of a target in a view: itself, or asked for. */
+enum sirix_status sirixctl_target_key(struct sirixctl *ctl, const struct sirixctl_name *name,
+                                      const struct sirix_view *view,
+                                      const struct sirix_target *target, uint64_t *out_key,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* A whole file, or stdin for "-", as text; the caller's to free(). */
+enum sirix_status sirixctl_read_file(const char *path, size_t bytes_max, char **out_text,
+                                     size_t *out_len, struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Members revision, parentRevision, timestamp, changed, replayed. */
+void sirixctl_json_write_result(struct sirixctl_json *json,
+                                const struct sirix_write_result *result);
+
+/* "revision 3 (was 2)", or that nothing changed; nothing when quiet. */
+void sirixctl_print_write_result(struct sirixctl *ctl, const struct sirix_write_result *result);
+
+#endif

@@ -1,0 +1,35 @@
+/* The list of commands, and the flags that all of them have. */
+#include "cli/commands/commands.h"
+
+#include "cli/command.h"
+
+const struct sirixctl_command *const sirixctl_commands[] = {
+    &sirixctl_import,        &sirixctl_export,
+    &sirixctl_read,          &sirixctl_list,
+    &sirixctl_create,        &sirixctl_drop,
+    &sirixctl_history,       &sirixctl_diff,
+    &sirixctl_insert,        &sirixctl_update,
+    &sirixctl_delete,        &sirixctl_rename,
+    &sirixctl_move,          &sirixctl_apply,
+    &sirixctl_revert,        &sirixctl_snapshot_create,
+    &sirixctl_snapshot_list, &sirixctl_snapshot_delete,
+    &sirixctl_branch_create, &sirixctl_branch_list,
+    &sirixctl_branch_delete, &sirixctl_branch_promote,
+    &sirixctl_verify,        &sirixctl_status,
+    &sirixctl_completion,
+};
+
+static const struct sirixctl_flag COMMON_FLAGS[] = {
+    [SIRIXCTL_STORAGE] = {"storage", "ADDRESS", "the server: unix:PATH or HOST:PORT"},
+    [SIRIXCTL_DATA] = {"data", "DIR", "the server of this folder, which is started if need be"},
+    [SIRIXCTL_STORAGED] = {"storaged", "PROGRAM", "with --data: where storaged is"},
+    [SIRIXCTL_TIMEOUT] = {"timeout", "SECONDS", "give up after so long"},
+    [SIRIXCTL_JSON] = {"json", NULL, "answers and errors as JSON"},
+    [SIRIXCTL_COLOR] = {"color", "WHEN", "auto (default; NO_COLOR is respected), always, never"},
+    [SIRIXCTL_QUIET] = {"quiet", NULL, "no progress, no words about success"},
+    [SIRIXCTL_HELP] = {"help", NULL, "how to use the command"},
+};
+
+const struct sirixctl_flags sirixctl_common_flags = SIRIXCTL_FLAGS(COMMON_FLAGS);
+
+const size_t sirixctl_command_count = sizeof(sirixctl_commands) / sizeof(sirixctl_commands[0]);
