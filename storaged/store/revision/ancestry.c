@@ -13,19 +13,16 @@
 uint32_t sirix_jump_depth(uint32_t depth)
 {
     uint64_t rest = depth;
+    uint64_t summand = 0;
 
     /* Written greedily as a sum of numbers 2^k - 1, a depth's jump leaves its smallest summand out. */
-    for (uint32_t k = 32; k > 0; k--) {
-        uint64_t summand = (UINT64_C(1) << k) - 1;
+    while (rest > 0) {
+        uint32_t k = 63 - (uint32_t)__builtin_clzll(rest + 1);
 
-        while (rest >= summand) {
-            rest -= summand;
-            if (rest == 0) {
-                return (uint32_t)(depth - summand);
-            }
-        }
+        summand = (UINT64_C(1) << k) - 1;
+        rest -= summand;
     }
-    return 0;
+    return (uint32_t)(depth - summand);
 }
 
 enum sirix_status sirix_record_of(struct sirix_reader *reader,

@@ -157,7 +157,7 @@ static enum sirix_status remove_move(void *context, struct sirix_bytes key,
     const struct moves_walk *walk = context;
 
     (void)value;
-    (void)stop;
+    *stop = false;
     return sirix_group_ref_put(walk->group, key, (struct sirix_bytes){0}, err);
 }
 

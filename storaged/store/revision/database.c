@@ -89,8 +89,8 @@ static enum sirix_status count_resource(void *context, struct sirix_bytes key,
 
     (void)key;
     (void)value;
-    (void)stop;
     (void)err;
+    *stop = false;
     recovery->resources++;
     return SIRIX_OK;
 }
@@ -180,7 +180,7 @@ void sirix_database_close(struct sirix_database *database)
         sirix_committer_close(database->committer);
     }
     while (sirix_map_next(&database->resources, &cursor, &id, &pointer)) {
-        struct sirix_resource *resource = (struct sirix_resource *)(uintptr_t)pointer;
+        struct sirix_resource *resource = sirix_map_get_ptr(&database->resources, id);
 
         assert(resource->refs == 0);
         sirix_resource_free(resource);

@@ -99,36 +99,63 @@ static enum sirix_status same_leaf(const struct node_walk *walk, const struct si
     return status;
 }
 
+typedef enum sirix_status (*step_fn)(struct sirix_reader *reader,
+                                     const struct sirix_resource *resource, struct sirix_step *step,
+                                     struct sirix_error *err);
+
+/* Takes a step back if the leaf is the same there; *out_same tells. */
+static enum sirix_status step_back(const struct node_walk *walk, step_fn go,
+                                   struct sirix_step *step, const struct node_state *state,
+                                   bool *out_same, struct sirix_error *err)
+{
+    struct sirix_step next = *step;
+    enum sirix_status status = go(walk->reader, walk->resource, &next, err);
+
+    if (status == SIRIX_OK) {
+        status = same_leaf(walk, &next, step, state, out_same, err);
+    }
+    if (status == SIRIX_OK && *out_same) {
+        *step = next;
+    }
+    return status;
+}
+
 /* Moves the step to the oldest ancestor that has its leaf without a revert between. */
 static enum sirix_status to_first_with_leaf(const struct node_walk *walk, struct sirix_step *step,
                                             const struct node_state *state, struct sirix_error *err)
 {
-    const struct sirix_step from = *step;
+    /* Absence is not written by one revision: it may come and go. */
+    bool same = state->leaf != 0;
+    enum sirix_status status = SIRIX_OK;
 
-    if (state->leaf == 0) {
-        return SIRIX_OK; /* Absence is not written by one revision: it may come and go. */
-    }
-    while (step->record.depth > 0) {
-        struct sirix_step next = *step;
-        bool same = false;
-        enum sirix_status status = sirix_step_jump(walk->reader, walk->resource, &next, err);
-
-        if (status == SIRIX_OK) {
-            status = same_leaf(walk, &next, &from, state, &same, err);
-        }
+    while (status == SIRIX_OK && same && step->record.depth > 0) {
+        status = step_back(walk, sirix_step_jump, step, state, &same, err);
         if (status == SIRIX_OK && !same) {
-            next = *step;
-            status = sirix_step_parent(walk->reader, walk->resource, &next, err);
-            if (status == SIRIX_OK) {
-                status = same_leaf(walk, &next, &from, state, &same, err);
-            }
+            status = step_back(walk, sirix_step_parent, step, state, &same, err);
         }
-        if (status != SIRIX_OK || !same) {
-            return status;
-        }
-        *step = next;
     }
-    return SIRIX_OK;
+    return status;
+}
+
+/* The state in the parent, to which the step moves; before the first revision nothing is there. */
+static enum sirix_status to_parent(const struct node_walk *walk, struct sirix_step *step,
+                                   struct node_state *before, struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    if (step->record.depth == 0) {
+        before->present = false;
+        sirix_buf_clear(&before->record);
+        return SIRIX_OK;
+    }
+    status = sirix_step_parent(walk->reader, walk->resource, step, err);
+    return status == SIRIX_OK ? read_state(walk, step->record.trie, before, err) : status;
+}
+
+static bool differs(const struct node_state *a, const struct node_state *b)
+{
+    return a->present != b->present ||
+           !sirix_bytes_equal(sirix_buf_view(&a->record), sirix_buf_view(&b->record));
 }
 
 static enum sirix_status visit_step(const struct node_walk *walk, const struct sirix_step *step,
@@ -160,30 +187,16 @@ enum sirix_status sirix_view_node_history(const struct sirix_view *view,
     while (status == SIRIX_OK && !stop && key < step.record.next_key) {
         struct node_state *swap = now;
         struct sirix_step parent;
-        bool changed = false;
 
         status = to_first_with_leaf(&walk, &step, now, err);
-        if (status != SIRIX_OK) {
-            break;
-        }
         parent = step;
-        if (step.record.depth == 0) {
-            before->present = false;
-            sirix_buf_clear(&before->record);
-        } else {
-            status = sirix_step_parent(reader, view->resource, &parent, err);
-            if (status == SIRIX_OK) {
-                status = read_state(&walk, parent.record.trie, before, err);
-            }
+        if (status == SIRIX_OK) {
+            status = to_parent(&walk, &parent, before, err);
         }
-        changed = now->present != before->present ||
-                  !sirix_bytes_equal(sirix_buf_view(&now->record), sirix_buf_view(&before->record));
-        if (status == SIRIX_OK && changed) {
+        if (status == SIRIX_OK && differs(now, before)) {
             status = visit_step(&walk, &step, !now->present, visit, context, &stop, err);
         }
-        if (step.record.depth == 0) {
-            break;
-        }
+        stop = stop || step.record.depth == 0;
         step = parent;
         now = before;
         before = swap;

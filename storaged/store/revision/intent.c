@@ -466,8 +466,8 @@ static enum sirix_status count_segment(void *context, uint64_t number, struct si
 
     (void)number;
     (void)bytes;
-    (void)stop;
     (void)err;
+    *stop = false;
     *count += 1;
     return SIRIX_OK;
 }

@@ -43,9 +43,9 @@ static enum sirix_status check_head(struct sirix_group *group,
         return status;
     }
     if (sirix_expired(head.expires_us, now_us, counters)) {
-        static const char THIS[] = "of this view";
+        static const char what[] = "of this view";
 
-        return sirix_branch_expired((struct sirix_bytes){.data = THIS, .len = sizeof(THIS) - 1},
+        return sirix_branch_expired((struct sirix_bytes){.data = what, .len = sizeof(what) - 1},
                                     head.expires_us, err);
     }
     if (head.revision != publication->base_revision || head.address != publication->base_address) {
@@ -357,6 +357,17 @@ static enum sirix_status check_one(const struct sirix_publication *publication,
     return SIRIX_OK;
 }
 
+/* Whether an earlier publication is of the same resource. */
+static bool is_second(const struct sirix_publication *publications, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (publications[i].resource == publications[index].resource) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum sirix_status check(const struct sirix_publication *publications, size_t count,
                                struct sirix_error *err)
 {
@@ -370,34 +381,25 @@ static enum sirix_status check(const struct sirix_publication *publications, siz
     }
     for (size_t i = 0; status == SIRIX_OK && i < count; i++) {
         status = check_one(&publications[i], database, err);
-        for (size_t j = 0; status == SIRIX_OK && j < i; j++) {
-            if (publications[j].resource == publications[i].resource) {
-                status = sirix_fail(err, SIRIX_INVALID,
-                                    "one commit cannot make two revisions of resource %s",
-                                    publications[i].resource->name);
-            }
+        if (status == SIRIX_OK && is_second(publications, i)) {
+            status = sirix_fail(err, SIRIX_INVALID,
+                                "one commit cannot make two revisions of resource %s",
+                                publications[i].resource->name);
         }
     }
     return status;
 }
 
-/* Seals all segments but the first ones, and counts the bytes. */
-static size_t seal_further(const struct sirix_publication *publications, size_t count)
+/* Seals all segments but the first one, which lacks its record; gives the bytes of all. */
+static size_t seal_further(const struct sirix_publication *publication)
 {
-    size_t bytes = 0;
+    size_t bytes = publication->segments[0].len;
 
-    for (size_t i = 0; i < count; i++) {
-        const struct sirix_publication *publication = &publications[i];
+    for (size_t i = 1; i < publication->segment_count; i++) {
+        const struct sirix_segment_built *segment = &publication->segments[i];
 
-        for (size_t j = 0; j < publication->segment_count; j++) {
-            const struct sirix_segment_built *segment = &publication->segments[j];
-
-            if (j > 0) {
-                sirix_segment_seal(segment->bytes, segment->len, segment->kind,
-                                   publication->resource->id);
-            }
-            bytes += segment->len;
-        }
+        sirix_segment_seal(segment->bytes, segment->len, segment->kind, publication->resource->id);
+        bytes += segment->len;
     }
     return bytes;
 }
@@ -428,13 +430,13 @@ enum sirix_status sirix_publishing_start(struct sirix_publication *publications,
     publishing->context = context;
     publishing->work = (struct sirix_work){
         .work_class = SIRIX_WORK_SMALL,
-        .size_hint = seal_further(publications, count),
         .prepare = publishing_prepare,
         .done = publishing_done,
     };
     for (size_t i = 0; i < count; i++) {
         bool flushed = publications[i].intent != 0;
 
+        publishing->work.size_hint += seal_further(&publications[i]);
         publications[i].record.segment_count =
             flushed ? 0 : (uint32_t)publications[i].segment_count;
         (void)sirix_resource_ref(publications[i].resource);

@@ -118,7 +118,7 @@ static enum sirix_status load_name(void *context, struct sirix_bytes key, struct
     struct sirix_names *names = context;
     uint32_t id = 0;
 
-    (void)stop;
+    *stop = false;
     if (!sirix_rows_key_name_parse(key, &id)) {
         return sirix_fail(err, SIRIX_CORRUPT, "name row with a malformed key");
     }

@@ -280,7 +280,7 @@ enum sirix_status sirix_rider_put(struct sirix_group *group, const struct sirix_
                                   int64_t now_us, const struct sirix_rider_result *results,
                                   size_t result_count, struct sirix_error *err)
 {
-    static const uint8_t MARK = 1; /* A row needs a value. */
+    static const uint8_t mark = 1; /* A row needs a value. */
     const int64_t expires_us = now_us + RIDER_LIFE_US;
     const struct sirix_rows_key expiry =
         sirix_rows_key_rider_expiry(expires_us, rider->principal, rider->key);
@@ -308,7 +308,7 @@ enum sirix_status sirix_rider_put(struct sirix_group *group, const struct sirix_
     }
     if (status == SIRIX_OK) {
         status = sirix_group_ref_put(group, sirix_rows_key_view(&expiry),
-                                     (struct sirix_bytes){.data = &MARK, .len = 1}, err);
+                                     (struct sirix_bytes){.data = &mark, .len = 1}, err);
     }
     return status;
 }

@@ -289,9 +289,9 @@ enum sirix_status sirix_rows_index_append(struct sirix_bytes value, uint64_t rev
     size_t slot = (size_t)(revision % SIRIX_INDEX_RUN);
 
     if (revision == 1) {
-        static const uint8_t NONE[INDEX_ENTRY_BYTES];
+        static const uint8_t none[INDEX_ENTRY_BYTES];
 
-        value = (struct sirix_bytes){.data = NONE, .len = sizeof(NONE)}; /* Revision 0. */
+        value = (struct sirix_bytes){.data = none, .len = sizeof(none)}; /* Revision 0. */
     }
     if (value.len != slot * INDEX_ENTRY_BYTES) {
         return sirix_fail(err, SIRIX_CORRUPT,
@@ -312,7 +312,8 @@ enum sirix_status sirix_rows_index_get(struct sirix_bytes value, uint64_t revisi
     size_t slot = (size_t)(revision % SIRIX_INDEX_RUN);
     const uint8_t *bytes = value.data;
 
-    if (value.len % INDEX_ENTRY_BYTES != 0 || value.len > SIRIX_INDEX_RUN * INDEX_ENTRY_BYTES ||
+    if (value.len % INDEX_ENTRY_BYTES != 0 ||
+        value.len > (size_t)SIRIX_INDEX_RUN * INDEX_ENTRY_BYTES ||
         value.len <= slot * INDEX_ENTRY_BYTES) {
         return sirix_fail(err, SIRIX_CORRUPT, "index row lacks revision %" PRIu64 ": %zu bytes",
                           revision, value.len);

@@ -190,7 +190,7 @@ static enum sirix_status check_head(void *context, struct sirix_bytes key, struc
     uint64_t branch = 0;
     enum sirix_status status = sirix_rows_head_decode(value, &head, &cause);
 
-    (void)stop;
+    *stop = false;
     walk->branches++;
     if (status == SIRIX_OK && !sirix_rows_key_head_parse(key, &branch)) {
         status = sirix_fail(&cause, SIRIX_CORRUPT, "head row with a malformed key");
@@ -211,7 +211,7 @@ static enum sirix_status check_label(void *context, struct sirix_bytes key,
     enum sirix_status status = sirix_rows_label_decode(value, &row, &cause);
 
     (void)key;
-    (void)stop;
+    *stop = false;
     if (status != SIRIX_OK) {
         return sirix_verify_note(walk->run, walk->resource, 0, status, &cause, err);
     }
@@ -353,6 +353,7 @@ static enum sirix_status verify_all(struct sirix_verify_run *run, struct sirix_e
     return status;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a visitor more than others have. */
 enum sirix_status sirix_verify(struct sirix_database *database, struct sirix_resource *resource,
                                struct sirix_reader *reader, sirix_verify_fault_fn fault,
                                sirix_verify_yield_fn yield, void *context,

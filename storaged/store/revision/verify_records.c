@@ -194,6 +194,21 @@ static enum sirix_status check_adoption(struct records_walk *walk, const struct 
                               record->adopted_from);
 }
 
+/* A row that the revision has written. */
+static enum sirix_status check_row(struct records_walk *walk, const struct subject *subject,
+                                   const struct sirix_row *row, struct sirix_error *err)
+{
+    struct sirix_node node;
+    struct sirix_error cause = {0};
+    enum sirix_status status = sirix_node_decode(row->record, row->key, &node, &cause);
+
+    if (status == SIRIX_OK && row->key >= subject->record.next_key) {
+        status = sirix_fail(&cause, SIRIX_CORRUPT,
+                            "node %" PRIu64 " has a key that was not given yet", row->key);
+    }
+    return sirix_verify_note(walk->run, walk->resource, subject->revision, status, &cause, err);
+}
+
 /* Decodes every row in which the revision differs from its parent. */
 static enum sirix_status check_changes(struct records_walk *walk, const struct subject *subject,
                                        struct sirix_error *err)
@@ -202,39 +217,31 @@ static enum sirix_status check_changes(struct records_walk *walk, const struct s
     struct sirix_trie_compare compare;
     struct sirix_row before;
     struct sirix_row after;
+    struct sirix_error cause = {0};
+    enum sirix_status found = SIRIX_OK;
     enum sirix_status status = SIRIX_OK;
 
     sirix_trie_compare_init(&compare, walk->run->reader,
                             subject->has_parent ? subject->parent.record.trie : none,
                             walk->run->reader, subject->record.trie);
     while (status == SIRIX_OK) {
-        struct sirix_node node;
-        struct sirix_error cause = {0};
-
-        status = sirix_trie_compare_next(&compare, &before, &after, &cause);
-        if (status == SIRIX_NOT_FOUND) {
-            return SIRIX_OK;
-        }
-        if (status != SIRIX_OK) {
-            /* The page that the walk stands on is damaged; what lies behind it cannot be reached. */
-            return sirix_verify_note(walk->run, walk->resource, subject->revision, status, &cause,
-                                     err);
+        found = sirix_trie_compare_next(&compare, &before, &after, &cause);
+        if (found != SIRIX_OK) {
+            break;
         }
         walk->run->progress.nodes++;
         if (after.record.data != NULL) {
-            status = sirix_node_decode(after.record, after.key, &node, &cause);
-            if (status == SIRIX_OK && after.key >= subject->record.next_key) {
-                status = sirix_fail(&cause, SIRIX_CORRUPT,
-                                    "node %" PRIu64 " has a key that was not given yet", after.key);
-            }
-            status = sirix_verify_note(walk->run, walk->resource, subject->revision, status, &cause,
-                                       err);
+            status = check_row(walk, subject, &after, err);
         }
         if (status == SIRIX_OK) {
             status = sirix_verify_step(walk->run, err);
         }
     }
-    return status;
+    if (status != SIRIX_OK || found == SIRIX_NOT_FOUND) {
+        return status;
+    }
+    /* The page that the walk stands on is damaged; what lies behind it cannot be reached. */
+    return sirix_verify_note(walk->run, walk->resource, subject->revision, found, &cause, err);
 }
 
 static enum sirix_status check_revision(struct records_walk *walk, uint64_t revision,

@@ -150,30 +150,40 @@ static enum sirix_status check_long_text(struct tree_walk *walk, const struct si
 
 /* --- Names -------------------------------------------------------------------------------------- */
 
+static enum sirix_status load_long_name(struct tree_walk *walk, const struct sirix_text *text,
+                                        struct sirix_error *cause)
+{
+    struct sirix_string_reader string;
+    enum sirix_status status =
+        sirix_string_reader_init(&string, walk->run->reader, text->address, cause);
+
+    while (status == SIRIX_OK && walk->name.len < text->len) {
+        struct sirix_bytes part = {0};
+
+        status = sirix_string_reader_at(&string, walk->name.len, &part, cause);
+        if (status == SIRIX_OK && part.len == 0) {
+            status = sirix_fail(cause, SIRIX_CORRUPT, "a long name ends early");
+        }
+        if (status == SIRIX_OK) {
+            status = sirix_buf_append_bytes(&walk->name, part, cause);
+        }
+    }
+    return status;
+}
+
 /* Copies the stored name of a field. */
 static enum sirix_status load_name(struct tree_walk *walk, const struct sirix_node *node,
                                    struct sirix_error *cause)
 {
-    struct sirix_string_reader string;
     struct sirix_bytes name = node->name.bytes;
     enum sirix_status status = SIRIX_OK;
 
     sirix_buf_clear(&walk->name);
+    if (!node->name_interned && node->name.address != 0) {
+        return load_long_name(walk, &node->name, cause);
+    }
     if (node->name_interned) {
         status = sirix_names_get(walk->resource, node->name_id, &name, cause);
-    } else if (node->name.address != 0) {
-        status = sirix_string_reader_init(&string, walk->run->reader, node->name.address, cause);
-        name.len = 0;
-        while (status == SIRIX_OK && walk->name.len < node->name.len) {
-            status = sirix_string_reader_at(&string, walk->name.len, &name, cause);
-            if (status == SIRIX_OK && name.len == 0) {
-                return sirix_fail(cause, SIRIX_CORRUPT, "a long name ends early");
-            }
-            if (status == SIRIX_OK) {
-                status = sirix_buf_append_bytes(&walk->name, name, cause);
-            }
-        }
-        return status;
     }
     return status == SIRIX_OK ? sirix_buf_append_bytes(&walk->name, name, cause) : status;
 }
@@ -239,6 +249,16 @@ static enum sirix_status make_frame(struct tree_walk *walk, struct frame **out_f
     return SIRIX_OK;
 }
 
+static bool is_among(const uint64_t *keys, size_t count, uint64_t key)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (keys[i] == key) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The children of an inline container go onto the stack of keys; none may be there twice. */
 static enum sirix_status push_inline(struct tree_walk *walk, const struct sirix_node *node,
                                      struct sirix_error *cause)
@@ -251,10 +271,8 @@ static enum sirix_status push_inline(struct tree_walk *walk, const struct sirix_
     }
     status = sirix_node_children(node, keys, cause);
     for (size_t i = 0; status == SIRIX_OK && i < node->child_count; i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (keys[i] == keys[j]) {
-                return wrong(node->key, "lists a child twice", cause);
-            }
+        if (is_among(keys, i, keys[i])) {
+            status = wrong(node->key, "lists a child twice", cause);
         }
     }
     return status == SIRIX_OK

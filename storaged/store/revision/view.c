@@ -298,7 +298,7 @@ static enum sirix_status resolve_snapshot(const struct sirix_resource *resource,
                                           const struct sirix_counters_row *counters,
                                           struct resolved *out, struct sirix_error *err)
 {
-    static const struct sirix_view_spec MAIN = {.by = SIRIX_VIEW_BRANCH};
+    static const struct sirix_view_spec head = {.by = SIRIX_VIEW_BRANCH};
     struct sirix_label_row row;
     struct sirix_error unknown = {0};
     enum sirix_status status =
@@ -308,7 +308,7 @@ static enum sirix_status resolve_snapshot(const struct sirix_resource *resource,
         return resolve_revision(resource, reader, row.revision, counters, out, err);
     }
     if (status == SIRIX_NOT_FOUND && sirix_name_is_main(spec->name)) {
-        return resolve_branch(resource, reader, &MAIN, counters, out, err);
+        return resolve_branch(resource, reader, &head, counters, out, err);
     }
     if (err != NULL) {
         *err = unknown;
