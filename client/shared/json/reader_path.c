@@ -10,6 +10,8 @@
 
 enum { LEVELS_FIRST = 16 };
 
+_Static_assert(sizeof(struct sirix_json_level) <= 64, "json/reader.h promises this");
+
 enum sirix_status reader_keep_error(struct sirix_json_reader *reader, enum sirix_status status,
                                     const struct sirix_error *err)
 {

@@ -26,7 +26,7 @@ static void a_buffer_grows_and_keeps_its_bytes(void **state)
         assert_int_equal(sirix_buf_append_u32le(&buf, i, NULL), SIRIX_OK);
     }
     assert_int_equal(buf.len, 40000);
-    for (uint32_t i = 0; i < 10000; i++) {
+    for (size_t i = 0; i < 10000; i++) {
         assert_int_equal(buf.data[4 * i] | buf.data[4 * i + 1] << 8, i);
     }
     sirix_buf_consume(&buf, 39996);

@@ -246,7 +246,7 @@ static enum sirix_status read_repeated(const struct sirix_json_reader_options *o
             *out_plain += event.kind == SIRIX_JSON_NUMBER ? event.text.len : event.plain_len;
         }
     }
-    *out_memory = reader.buf.cap + reader.level_cap * 64;
+    *out_memory = reader.buf.cap + (size_t)reader.level_cap * 64;
     sirix_json_reader_deinit(&reader);
     return status;
 }
@@ -270,7 +270,7 @@ static void a_long_string_of_escapes_streams_in_bounded_memory_up_to_its_limit(v
         SIRIX_OK);
     assert_int_equal(plain, STRING_MAX);
     assert_true(parts > 380);
-    assert_true(memory <= 256 * 1024);
+    assert_true(memory <= (size_t)256 * 1024);
 
     assert_int_equal(
         read_repeated(&options, "[\"", piece, PIECES, "x\"]", &parts, &plain, &memory, &err),

@@ -150,7 +150,7 @@ static void elements_are_found_by_position_also_after_changes(void **state)
             assert_ptr_equal(sirix_json_element(&tree, array, at), model[at]);
             assert_int_equal(sirix_json_position(model[at]), at);
             sirix_json_detach(model[at]);
-            memmove(model + at, model + at + 1, (count - at - 1) * sizeof(model[0]));
+            memmove(model + at, model + at + 1, (count - at - 1) * sizeof(void *));
             count--;
         } else {
             struct sirix_json_node *value = NULL;
@@ -158,7 +158,7 @@ static void elements_are_found_by_position_also_after_changes(void **state)
 
             assert_int_equal(sirix_json_new(&tree, SIRIX_JSON_KIND_NULL, &value, NULL), SIRIX_OK);
             sirix_json_array_insert(array, before, value);
-            memmove(model + at + 1, model + at, (count - at) * sizeof(model[0]));
+            memmove(model + at + 1, model + at, (count - at) * sizeof(void *));
             model[at] = value;
             count++;
         }
