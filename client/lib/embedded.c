@@ -22,12 +22,10 @@
 
 static const char WRITER_SOCKET[] = "storaged.sock";
 static const char READER_SOCKET[] = "reader.sock";
-static const char START_LOCK[] = "storaged.start";
 static const uint64_t NS_A_MS = 1000000;
 
 enum {
     DIRECTORY_MODE = 0700,
-    LOCK_MODE = 0600,
     PAUSE_FIRST_MS = 5,
     PAUSE_MAX_MS = 100,
     SOCKET_PATH_BYTES_MAX = sizeof(((struct sockaddr_un *)NULL)->sun_path),
@@ -138,11 +136,10 @@ static enum round start_daemon(struct sirix_embedded *embedded, uint64_t until_n
     struct sirix_spawned spawned = {.pid = 0};
     enum round round = ROUND_AGAIN;
     char *program = NULL;
-    int lock = openat(embedded->directory_fd, START_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, LOCK_MODE);
+    int lock = openat(embedded->directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (lock < 0) {
-        (void)sirix_fail(err, SIRIX_IO, "make `%s/%s`: %s", embedded->directory, START_LOCK,
-                         strerror(errno));
+        (void)sirix_fail(err, SIRIX_IO, "open `%s`: %s", embedded->directory, strerror(errno));
         return ROUND_FAILED;
     }
     if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
@@ -162,11 +159,10 @@ static enum round start_daemon(struct sirix_embedded *embedded, uint64_t until_n
         (void)sirix_fail(err, SIRIX_UNAVAILABLE, "storaged ended at once with code %d: %s",
                          spawned.exit_code,
                          spawned.last_line[0] != '\0' ? spawned.last_line : "it said nothing");
-        /* A folder that somebody owns, perhaps a daemon that is ending, may be free soon. */
-        round = spawned.exit_code == sirix_status_exit_code(SIRIX_UNAVAILABLE) ||
-                        spawned.exit_code == sirix_status_exit_code(SIRIX_PRECONDITION)
-                    ? ROUND_AGAIN
-                    : ROUND_FAILED;
+        /* Somebody owns the folder, perhaps a daemon that is ending: it may be free soon. */
+        if (spawned.exit_code != sirix_status_exit_code(SIRIX_UNAVAILABLE)) {
+            round = ROUND_FAILED;
+        }
     } else {
         embedded->child = spawned.pid;
     }

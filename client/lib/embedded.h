@@ -2,7 +2,7 @@
  * The daemon of a folder as a client sees it: found, or started, and held by an Attach stream.
  *
  * One step at a time is done by one starter: who wants to start the daemon takes a lock on
- * FOLDER/storaged.start first and looks again, so that many starters make one daemon, not many that
+ * the folder itself first and looks again, so that many starters make one daemon, not many that
  * fail. The daemon's own lock decides in the end; this one only spares it the crowd.
  */
 #ifndef SIRIX_LIB_EMBEDDED_H

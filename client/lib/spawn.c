@@ -112,11 +112,18 @@ static enum sirix_status fail_errno(struct sirix_error *err, const char *doing, 
     return sirix_fail(err, SIRIX_IO, "%s: %s", doing, strerror(error));
 }
 
-static enum sirix_status open_log(int directory_fd, int *out_fd, struct sirix_error *err)
+/* Opens the log; *out_made: it was not there before. */
+static enum sirix_status open_log(int directory_fd, int *out_fd, bool *out_made,
+                                  struct sirix_error *err)
 {
-    int fd = openat(directory_fd, LOG_NAME, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, LOG_MODE);
+    const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
     struct stat stat = {0};
+    int fd = openat(directory_fd, LOG_NAME, flags | O_EXCL, LOG_MODE);
 
+    *out_made = fd >= 0;
+    if (fd < 0 && errno == EEXIST) {
+        fd = openat(directory_fd, LOG_NAME, flags, LOG_MODE);
+    }
     if (fd < 0) {
         return fail_errno(err, "open storaged.log", errno);
     }
@@ -296,7 +303,8 @@ enum sirix_status sirix_spawn_start(const char *program, const char *directory, 
     int ready[2] = {-1, -1};
     int log_fd = -1;
     int rc = 0;
-    enum sirix_status status = open_log(directory_fd, &log_fd, err);
+    bool made_log = false;
+    enum sirix_status status = open_log(directory_fd, &log_fd, &made_log, err);
 
     if (status != SIRIX_OK) {
         goto out;
@@ -317,6 +325,10 @@ enum sirix_status sirix_spawn_start(const char *program, const char *directory, 
         spawned.exit_code = reap(spawned.pid);
         spawned.pid = 0;
         read_last_line(log_fd, spawned.last_line, sizeof(spawned.last_line));
+        if (made_log) {
+            /* Perhaps no folder of ours at all: leave nothing in it. */
+            (void)unlinkat(directory_fd, LOG_NAME, 0);
+        }
     }
     *out_spawned = spawned;
 out:

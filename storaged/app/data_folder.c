@@ -64,7 +64,9 @@ static bool is_ours_to_close(int fd)
         return false;
     }
     while ((entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+        /* libsirix, which starts embedded daemons, puts their log there before. */
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, "storaged.log") != 0) {
             empty = false;
             known = known || strcmp(entry->d_name, lock_name) == 0;
         }
