@@ -325,8 +325,8 @@ enum sirix_status sirix_service_node_history(const struct sirix_request *request
     if (status == SIRIX_OK && page.pending && !page.full) {
         /* The oldest: the revision that made the node. */
         struct sirix_node_history_entry *first = &page.history.entries[page.history.count++];
-        first->change =
-            first->change == SIRIX_NODE_CHANGE_DELETE ? SIRIX_NODE_CHANGE_DELETE : SIRIX_NODE_CHANGE_INSERT;
+        first->change = first->change == SIRIX_NODE_CHANGE_DELETE ? SIRIX_NODE_CHANGE_DELETE
+                                                                  : SIRIX_NODE_CHANGE_INSERT;
     }
     sirix_target_close(&target);
     if (status == SIRIX_OK) {

@@ -138,6 +138,45 @@ static enum sirix_status add(struct sirix_idempotency *table, const struct sirix
     return SIRIX_OK;
 }
 
+/* What an ended entry says to a request. */
+static enum sirix_status replay(const struct entry *entry,
+                                const uint8_t request_hash[SIRIX_SHA256_BYTES], void *answer,
+                                size_t answer_len, struct sirix_error *err)
+{
+    if (memcmp(entry->request_hash, request_hash, sizeof(entry->request_hash)) != 0 ||
+        entry->answer_len != answer_len) {
+        enum sirix_status status =
+            sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_IDEMPOTENCY_MISMATCH,
+                              "the idempotency key was used for another request");
+        sirix_error_set_field(err, "options.idempotency_key");
+        return status;
+    }
+    memcpy(answer, entry->answer, answer_len);
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_idempotency_find(struct sirix_idempotency *table,
+                                         const struct sirix_idempotency_id *id,
+                                         const uint8_t request_hash[SIRIX_SHA256_BYTES],
+                                         void *answer, size_t answer_len, bool *out_known,
+                                         struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    (void)pthread_mutex_lock(&table->mutex);
+    expire(table);
+    const struct entry *entry = find(table, id);
+    bool known = entry != NULL && !entry->in_flight;
+    if (known) {
+        status = replay(entry, request_hash, answer, answer_len, err);
+    }
+    (void)pthread_mutex_unlock(&table->mutex);
+    if (status == SIRIX_OK) {
+        *out_known = known;
+    }
+    return status;
+}
+
 enum sirix_status sirix_idempotency_begin(struct sirix_idempotency *table,
                                           const struct sirix_idempotency_id *id,
                                           const uint8_t request_hash[SIRIX_SHA256_BYTES],
@@ -159,14 +198,11 @@ enum sirix_status sirix_idempotency_begin(struct sirix_idempotency *table,
         if (status == SIRIX_OK) {
             *out_replayed = false;
         }
-    } else if (memcmp(entry->request_hash, request_hash, sizeof(entry->request_hash)) != 0 ||
-               entry->answer_len != answer_len) {
-        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_IDEMPOTENCY_MISMATCH,
-                                   "the idempotency key was used for another request");
-        sirix_error_set_field(err, "options.idempotency_key");
     } else {
-        memcpy(answer, entry->answer, answer_len);
-        *out_replayed = true;
+        status = replay(entry, request_hash, answer, answer_len, err);
+        if (status == SIRIX_OK) {
+            *out_replayed = true;
+        }
     }
     (void)pthread_mutex_unlock(&table->mutex);
     return status;

@@ -50,6 +50,16 @@ enum sirix_status sirix_idempotency_begin(struct sirix_idempotency *idempotency,
                                           void *answer, size_t answer_len, bool *out_replayed,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * Only looks: *out_known true, and answer filled in, if the key has an answer already. Errors as of
+ * _begin.
+ */
+enum sirix_status sirix_idempotency_find(struct sirix_idempotency *idempotency,
+                                         const struct sirix_idempotency_id *id,
+                                         const uint8_t request_hash[SIRIX_SHA256_BYTES],
+                                         void *answer, size_t answer_len, bool *out_known,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* Ends it: answer is kept; NULL: it failed, the key is free again. */
 void sirix_idempotency_end(struct sirix_idempotency *idempotency,
                            const struct sirix_idempotency_id *id, const void *answer,

@@ -26,6 +26,7 @@ struct sirix_import {
     uint64_t text_bytes;
     uint64_t items;
     bool based;
+    bool value_open; /* Begun in the edit, and neither ended nor lost to an error. */
     bool database_created;
     bool resource_created;
     bool published;
@@ -234,6 +235,7 @@ static enum sirix_status begin(struct sirix_import *import, bool *out_replayed,
     }
     if (status == SIRIX_OK) {
         status = begin_value(import, err);
+        import->value_open = status == SIRIX_OK;
         sirix_reader_yield(import->write.target.reader);
     }
     return status;
@@ -277,6 +279,7 @@ enum sirix_status sirix_import_feed(struct sirix_import *import, struct sirix_by
 
     if (status == SIRIX_OK) {
         status = sirix_edit_value_feed(import->edit, piece, err);
+        import->value_open = status == SIRIX_OK;
         import->text_bytes += piece.len;
         sirix_reader_yield(import->write.target.reader);
     }
@@ -288,6 +291,7 @@ enum sirix_status sirix_import_end(struct sirix_import *import, struct sirix_err
     struct sirix_document_node node;
     enum sirix_status status = sirix_edit_value_end(import->edit, &import->built, err);
 
+    import->value_open = false;
     if (status == SIRIX_OK && import->wanted.ndjson) {
         status = sirix_edit_get(import->edit, import->built.key, &node, err);
         import->items = status == SIRIX_OK ? node.child_count : 0;
@@ -378,6 +382,9 @@ void sirix_import_close(struct sirix_import *import)
 {
     if (import == NULL) {
         return;
+    }
+    if (import->value_open) {
+        sirix_edit_value_abort(import->edit);
     }
     sirix_edit_free(import->edit);
     if (import->based) {

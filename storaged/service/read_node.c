@@ -37,7 +37,7 @@ struct level {
     bool is_object;
 };
 
-enum { FIRST_ITEMS = 64, CURSOR_TEXT_BYTES = 32, DECIMAL = 10 };
+enum { FIRST_ITEMS = 64, ESCAPE_BYTES_MAX = 6, CURSOR_TEXT_BYTES = 32, DECIMAL = 10 };
 
 enum sirix_value_kind sirix_value_kind_of(enum sirix_node_kind kind)
 {
@@ -187,14 +187,14 @@ static enum sirix_status string_value(struct reading *r, const struct sirix_docu
 
     enum sirix_status status = sirix_buf_append_u8(&r->text, '"', err);
     if (status == SIRIX_OK) {
-        status = append_text(r, text, offset, r->value_max, err);
+        status = append_text(r, text, offset, r->value_max + ESCAPE_BYTES_MAX, err);
     }
     if (status != SIRIX_OK) {
         return status;
     }
     struct sirix_bytes got = {.data = r->text.data + 1, .len = r->text.len - 1};
-    if (offset + got.len < text->len) {
-        got.len = sirix_json_text_cut(got, got.len);
+    if (got.len > r->value_max) { /* What is beyond it tells where a character ends. */
+        got.len = sirix_json_text_cut(got, (size_t)r->value_max);
         r->text.len = got.len + 1;
         item->cut = true;
     }

@@ -346,3 +346,27 @@ enum sirix_status sirix_write_once(const struct sirix_request *request,
     sirix_idempotency_end(table, &id, status == SIRIX_OK ? answer : NULL, answer_len);
     return status;
 }
+
+enum sirix_status sirix_write_known(const struct sirix_request *request,
+                                    const struct sirix_write_options *options,
+                                    struct sirix_bytes database, void *answer, size_t answer_len,
+                                    bool *out_known, struct sirix_error *err)
+{
+    struct sirix_idempotency_id id = {{0}};
+
+    enum sirix_status status = sirix_request_may_write(request, err);
+    if (status == SIRIX_OK) {
+        status = sirix_write_options_check(options, err);
+    }
+    if (status == SIRIX_OK && options->idempotency_key.len == 0) {
+        *out_known = false;
+        return SIRIX_OK;
+    }
+    if (status == SIRIX_OK) {
+        status = make_id(request, database, options->idempotency_key, &id, err);
+    }
+    return status == SIRIX_OK
+               ? sirix_idempotency_find(request->service->idempotency, &id, options->request_hash,
+                                        answer, answer_len, out_known, err)
+               : status;
+}

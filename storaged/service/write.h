@@ -136,4 +136,13 @@ enum sirix_status sirix_write_once(const struct sirix_request *request,
                                    void *context, void *answer, size_t answer_len,
                                    bool *out_replayed, struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * Whether a change with this key was done already, asked before what it was about is looked for:
+ * that may be gone by it. *out_known true: answer is filled in.
+ */
+enum sirix_status sirix_write_known(const struct sirix_request *request,
+                                    const struct sirix_write_options *options,
+                                    struct sirix_bytes database, void *answer, size_t answer_len,
+                                    bool *out_known, struct sirix_error *err) SIRIX_MUST_CHECK;
+
 #endif

@@ -192,11 +192,22 @@ static enum sirix_status drop_resource(struct sirix_rpc_call *call, void *state,
 {
     struct drop_state *drop = state;
     const struct sirix_request who = sirix_rpc_request(call);
+    const Sirix__Storage__V1__DropResourceResponse answer =
+        SIRIX__STORAGE__V1__DROP_RESOURCE_RESPONSE__INIT;
     struct sirix_write_options options;
+    bool dropped = false;
+    bool known = false;
 
     drop->request = (const Sirix__Storage__V1__DropResourceRequest *)message;
     enum sirix_status status =
         sirix_rpc_write_options(drop->request->options, message, &options, err);
+    if (status == SIRIX_OK) {
+        status = sirix_write_known(&who, &options, sirix_rpc_bytes(drop->request->database),
+                                   &dropped, sizeof(dropped), &known, err);
+    }
+    if (status == SIRIX_OK && known) {
+        return sirix_rpc_call_reply(call, &answer.base, err);
+    }
     if (status == SIRIX_OK) {
         status = sirix_write_open(&who, &options, sirix_rpc_bytes(drop->request->database),
                                   sirix_rpc_bytes(drop->request->resource),

@@ -101,6 +101,13 @@ static enum sirix_status import_begin(struct sirix_rpc_call *call, struct import
     return status;
 }
 
+/* Before the client hears of a failure: what was created for it is gone by then. */
+static void drop(struct import_state *import)
+{
+    sirix_import_close(import->import);
+    import->import = NULL;
+}
+
 static enum sirix_status import_start(struct sirix_rpc_call *call, void *state,
                                       const ProtobufCMessage *message, struct sirix_error *err)
 {
@@ -130,6 +137,8 @@ static enum sirix_status import_message(struct sirix_rpc_call *call, void *state
         sirix_import_feed(import->import, sirix_rpc_bytes(request->data), err);
     if (status == SIRIX_OK) {
         sirix_rpc_call_read(call);
+    } else {
+        drop(import);
     }
     return status;
 }
@@ -141,8 +150,7 @@ static enum sirix_status import_run(struct sirix_rpc_call *call, void *state,
     struct sirix_import_result done = {0};
 
     enum sirix_status status = sirix_import_publish(import->import, &done, err);
-    sirix_import_close(import->import);
-    import->import = NULL;
+    drop(import);
     return status == SIRIX_OK ? import_reply(call, &done, err) : status;
 }
 
@@ -155,10 +163,12 @@ static enum sirix_status import_half_closed(struct sirix_rpc_call *call, void *s
         return fail_field(err, "the stream has no start", "start");
     }
     enum sirix_status status = sirix_import_end(import->import, err);
-    return status == SIRIX_OK
-               ? sirix_rpc_turn_take(call, &import->turn, sirix_import_write(import->import),
-                                     import_run, err)
-               : status;
+    if (status != SIRIX_OK) {
+        drop(import);
+        return status;
+    }
+    return sirix_rpc_turn_take(call, &import->turn, sirix_import_write(import->import), import_run,
+                               err);
 }
 
 static void import_ended(void *state)

@@ -216,7 +216,10 @@ static enum sirix_status delete_branch(struct sirix_rpc_call *call, void *state,
 {
     struct head_state *head = state;
     const struct sirix_request who = sirix_rpc_request(call);
+    Sirix__Storage__V1__DeleteBranchResponse answer =
+        SIRIX__STORAGE__V1__DELETE_BRANCH_RESPONSE__INIT;
     struct sirix_write_options options;
+    bool known = false;
 
     head->deletion = (const Sirix__Storage__V1__DeleteBranchRequest *)message;
     enum sirix_status status =
@@ -224,6 +227,14 @@ static enum sirix_status delete_branch(struct sirix_rpc_call *call, void *state,
     if (status == SIRIX_OK) {
         status =
             sirix_name_check(SIRIX_NAME_BRANCH, sirix_rpc_bytes(head->deletion->name), "name", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_write_known(&who, &options, sirix_rpc_bytes(head->deletion->database),
+                                   &answer.revision, sizeof(answer.revision), &known, err);
+    }
+    if (status == SIRIX_OK && known) {
+        answer.replayed = true;
+        return sirix_rpc_call_reply(call, &answer.base, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_write_open(&who, &options, sirix_rpc_bytes(head->deletion->database),

@@ -8,8 +8,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/varint.h"
 #include "store/document/document.h"
 #include "store/document/rows.h"
+#include "json/number.h"
 
 enum {
     FRAMES_MIN = 8,
@@ -360,6 +362,218 @@ static enum sirix_status container_of_field(struct sirix_serialiser *s, uint64_t
     return status;
 }
 
+/* --- Plain rows ---------------------------------------------------------------------------------- */
+
+/*
+ * Most rows are plain: their name is interned, their text is in the row, their children are inline. Of
+ * these only what is written is read, in place. Whatever looks unusual here is left to the whole
+ * decoder, which also says what is wrong with it.
+ */
+struct plain {
+    enum sirix_node_kind kind; /* Of the row. */
+    uint8_t flags;
+    const uint8_t *at; /* The payload. */
+    const uint8_t *end;
+    uint32_t name_id;
+};
+
+enum { PLAIN_FLAG_LONG = 0x40, PLAIN_FLAG_TEXT = 0x80, PLAIN_ORDER_MASK = 0x30 };
+
+static inline bool skip_varint(const uint8_t **at, const uint8_t *end)
+{
+    const uint8_t *here = *at;
+
+    while (here != end && *here >= 0x80) {
+        here++;
+    }
+    *at = here + 1;
+    return here != end;
+}
+
+static inline bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
+{
+    size_t len = 0;
+
+    if (*at != end && **at < 0x80) {
+        *out = *(*at)++;
+        return true;
+    }
+    len = sirix_varint_decode(*at, (size_t)(end - *at), out);
+    *at += len;
+    return len != 0;
+}
+
+static inline bool plain_read(struct sirix_bytes record, struct plain *out)
+{
+    const uint8_t *at = record.data;
+    const uint8_t *end = at + record.len;
+    uint64_t name = 0;
+
+    out->name_id = 0;
+    if (record.len < 2 || (*at & PLAIN_ORDER_MASK) != 0) {
+        return false;
+    }
+    out->kind = (enum sirix_node_kind)(*at & 0x0f);
+    out->flags = *at & 0xc0;
+    at++;
+    if (!skip_varint(&at, end)) {
+        return false;
+    }
+    if (sirix_node_is_field(out->kind)) {
+        if (!take_varint(&at, end, &name) || (name & 3) != 0 ||
+            name >> 2 >= SIRIX_NAME_INTERNED_MAX) {
+            return false;
+        }
+        out->name_id = (uint32_t)(name >> 2);
+    }
+    out->at = at;
+    out->end = end;
+    return true;
+}
+
+/* Writes a plain scalar into room that is there: ROW_SLACK_BYTES and its record's length. */
+static inline bool plain_put(const struct plain *plain, struct sirix_buf *out)
+{
+    const uint8_t *at = plain->at;
+    char *to = (char *)out->data + out->len;
+    uint64_t value = 0;
+    uint64_t scale = 0;
+
+    switch (sirix_node_value_kind(plain->kind)) {
+    case SIRIX_NODE_STRING:
+        if ((plain->flags & PLAIN_FLAG_LONG) != 0 || !take_varint(&at, plain->end, &value) ||
+            value != (uint64_t)(plain->end - at)) {
+            return false;
+        }
+        *to = '"';
+        memcpy(to + 1, at, (size_t)value);
+        to[value + 1] = '"';
+        out->len += (size_t)value + 2;
+        return true;
+    case SIRIX_NODE_INTEGER:
+        if (!take_varint(&at, plain->end, &value) || at != plain->end) {
+            return false;
+        }
+        out->len += sirix_json_number_format_integer(sirix_zigzag_decode(value), to);
+        return true;
+    case SIRIX_NODE_NUMBER:
+        if (plain->flags != 0 || !take_varint(&at, plain->end, &scale) || scale == 0 ||
+            scale > SIRIX_JSON_DECIMAL_DIGITS_MAX || !take_varint(&at, plain->end, &value) ||
+            at != plain->end) {
+            return false;
+        }
+        out->len +=
+            sirix_json_number_format_decimal(sirix_zigzag_decode(value), (uint8_t)scale, to);
+        return true;
+    case SIRIX_NODE_TRUE:
+        put(out, "true", 4);
+        return at == plain->end;
+    case SIRIX_NODE_FALSE:
+        put(out, "false", 5);
+        return at == plain->end;
+    case SIRIX_NODE_NULL:
+        put(out, "null", 4);
+        return at == plain->end;
+    default:
+        return false;
+    }
+}
+
+/* Begins a container whose children are inline; false: it is not so plain. */
+static inline bool plain_begin(struct sirix_serialiser *s, const struct plain *plain, uint64_t key,
+                               struct sirix_buf *out)
+{
+    const uint8_t *at = plain->at;
+    struct frame *frame = NULL;
+    uint64_t count = 0;
+
+    if (s->depth == s->cap || plain->flags != 0 || s->nodes_left == 0 ||
+        !take_varint(&at, plain->end, &count) || count == 0 ||
+        count > SIRIX_NODE_CHILDREN_INLINE_MAX ||
+        (s->options.depth_max != 0 && s->depth >= s->options.depth_max)) {
+        return false;
+    }
+    frame = &s->frames[s->depth];
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t delta = 0;
+        if (!take_varint(&at, plain->end, &delta)) {
+            return false;
+        }
+        key += (uint64_t)sirix_zigzag_decode(delta);
+        frame->siblings.from.keys[i] = key;
+    }
+    frame->siblings.form = SIRIX_SIBLINGS_KEYS;
+    frame->siblings.index = 0;
+    frame->siblings.count = count;
+    frame->is_object = plain->kind == SIRIX_NODE_OBJECT;
+    frame->has_child = false;
+    frame->left = s->options.children_max == 0 ? UINT64_MAX : s->options.children_max;
+    s->depth++;
+    put_byte(out, frame->is_object ? '{' : '[');
+    return true;
+}
+
+/*
+ * Writes one child if it and its name are plain; *out_done false: nothing was written. Commas, counts
+ * and the frame are as the whole way leaves them.
+ */
+static enum sirix_status plain_child(struct sirix_serialiser *s, uint64_t key,
+                                     const struct sirix_row *row, struct sirix_buf *out,
+                                     bool *out_done, struct sirix_error *err)
+{
+    struct frame *frame = &s->frames[s->depth - 1];
+    struct plain plain;
+    struct sirix_bytes name = {0};
+    struct sirix_row inner = *row;
+    enum sirix_status status = SIRIX_OK;
+    size_t len_before = out->len;
+
+    *out_done = false;
+    if (!plain_read(row->record, &plain) || frame->is_object != sirix_node_is_field(plain.kind)) {
+        return SIRIX_OK;
+    }
+    if (frame->is_object) {
+        status = interned(s, plain.name_id, &name, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_buf_reserve(
+            out, line_bytes(s) + name.len + row->record.len + 2 * (size_t)ROW_SLACK_BYTES, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (frame->has_child) {
+        put_byte(out, ',');
+    }
+    if (s->options.indent != 0) {
+        put_line(s, s->depth, out);
+    }
+    if (frame->is_object) {
+        put_byte(out, '"');
+        put(out, name.data, name.len);
+        put(out, "\": ", s->options.indent != 0 ? 3 : 2);
+        if (plain.kind == SIRIX_NODE_FIELD) {
+            status = sirix_rows_get(&s->rows, ++key, &inner, err);
+            if (status != SIRIX_OK || inner.key != key || !plain_read(inner.record, &plain) ||
+                !sirix_node_is_container(plain.kind)) {
+                out->len = len_before;
+                return SIRIX_OK; /* The whole way says what is wrong. */
+            }
+        }
+    }
+    s->nodes_left--;
+    if (sirix_node_is_container(plain.kind) ? plain_begin(s, &plain, key, out)
+                                            : plain_put(&plain, out)) {
+        frame->has_child = true;
+        frame->left--;
+        *out_done = true;
+        return SIRIX_OK;
+    }
+    s->nodes_left++;
+    out->len = len_before;
+    return SIRIX_OK;
+}
+
 /* One child of the innermost frame. */
 static enum sirix_status child(struct sirix_serialiser *s, uint64_t key, struct sirix_buf *out,
                                struct sirix_error *err)
@@ -367,14 +581,19 @@ static enum sirix_status child(struct sirix_serialiser *s, uint64_t key, struct 
     struct frame *frame = &s->frames[s->depth - 1];
     struct sirix_node node;
     struct sirix_row row;
+    bool done = false;
     enum sirix_status status = sirix_rows_get(&s->rows, key, &row, err);
 
     if (status == SIRIX_NOT_FOUND || (status == SIRIX_OK && row.key != key)) {
         return damaged(s, key, "a child list names it, and it has no row", err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_node_decode(row.record, key, &node, err);
+        status = plain_child(s, key, &row, out, &done, err);
     }
+    if (status != SIRIX_OK || done) {
+        return status;
+    }
+    status = sirix_node_decode(row.record, key, &node, err);
     if (status == SIRIX_OK) {
         status = sirix_buf_reserve(out, line_bytes(s) + ROW_SLACK_BYTES, err);
     }

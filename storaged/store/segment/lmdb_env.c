@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -229,6 +230,12 @@ static enum sirix_status open_folder(struct sirix_lmdb *lmdb,
     if (lmdb->dir_fd < 0) {
         return sirix_fail(err, errno == ENOENT ? SIRIX_NOT_FOUND : SIRIX_IO, "%s: %s", options->dir,
                           mdb_strerror(errno));
+    }
+    /* LMDB loses its own locks when one process opens an environment twice. */
+    if (flock(lmdb->dir_fd, LOCK_EX | LOCK_NB) != 0) {
+        return sirix_fail_reason(err, SIRIX_UNAVAILABLE, SIRIX_REASON_LOCKED,
+                                 "%s is open already, here or in another process: %s", options->dir,
+                                 mdb_strerror(errno));
     }
     if (fstatat(lmdb->dir_fd, data_name, &found, 0) == 0) {
         file_bytes = (uint64_t)found.st_size;

@@ -109,6 +109,22 @@ static enum sirix_status shrink(struct sirix_lmdb *lmdb, MDB_cursor *cursor, uin
     return status;
 }
 
+/*
+ * A damaged pack goes when all that it may hold is to go, so that damage does not keep prune from its
+ * work; else it stays as it is, and none of it can be read anyway. Its members stay in the count.
+ */
+static enum sirix_status drop_damaged(struct sirix_lmdb *lmdb, MDB_cursor *cursor, uint64_t key,
+                                      const struct sirix_segment_range *range,
+                                      struct sirix_error *err)
+{
+    if (range->first > sirix_pack_group_first(key) || range->last < key) {
+        return SIRIX_OK;
+    }
+    int rc = mdb_cursor_del(cursor, 0);
+    return rc == MDB_SUCCESS ? SIRIX_OK
+                             : sirix_lmdb_write_fail(lmdb, err, rc, "delete a damaged pack");
+}
+
 enum sirix_status sirix_lmdb_pack_remove(struct sirix_lmdb *lmdb, MDB_txn *txn, uint64_t first,
                                          uint64_t last, uint64_t *removed, struct sirix_error *err)
 {
@@ -129,9 +145,10 @@ enum sirix_status sirix_lmdb_pack_remove(struct sirix_lmdb *lmdb, MDB_txn *txn, 
         if (sirix_pack_group_first(number) > last) {
             break;
         }
-        status = check_pack(lmdb, pack, number, err);
-        if (status == SIRIX_OK) {
+        if (check_pack(lmdb, pack, number, NULL) == SIRIX_OK) {
             status = shrink(lmdb, cursor, number, pack, &range, removed, err);
+        } else {
+            status = drop_damaged(lmdb, cursor, number, &range, err);
         }
         if (status == SIRIX_OK) {
             rc = mdb_cursor_get(cursor, &key, &val, MDB_NEXT);

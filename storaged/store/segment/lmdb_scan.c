@@ -14,7 +14,9 @@ struct merge {
     struct sirix_pack_member single;
     bool has_pack;
     struct sirix_bytes pack;
+    uint64_t pack_key;
     size_t index; /* In the pack. */
+    size_t count; /* Members of the pack; 0: it is damaged and shown as a whole. */
 };
 
 static enum sirix_status step_single(struct merge *merge, uint64_t from, MDB_cursor_op op,
@@ -40,17 +42,18 @@ static enum sirix_status step_pack(struct merge *merge, uint64_t from, MDB_curso
     uint64_t wanted = from;
     MDB_val key = sirix_lmdb_val((struct sirix_bytes){.data = &wanted, .len = sizeof(wanted)});
     MDB_val val;
-    enum sirix_status status = SIRIX_OK;
     int rc = mdb_cursor_get(merge->packs, &key, &val, op);
 
     while (rc == MDB_SUCCESS) {
         merge->pack = sirix_lmdb_bytes(&val);
-        status = sirix_pack_check(merge->pack, sirix_lmdb_number(&key), err);
-        if (status != SIRIX_OK) {
-            return status;
+        merge->pack_key = sirix_lmdb_number(&key);
+        if (sirix_pack_check(merge->pack, merge->pack_key, NULL) != SIRIX_OK) {
+            merge->count = 0; /* For the visitor to see and to refuse. */
+            break;
         }
+        merge->count = sirix_pack_count(merge->pack);
         merge->index = sirix_pack_lower_bound(merge->pack, from);
-        if (merge->index < sirix_pack_count(merge->pack)) {
+        if (merge->index < merge->count) {
             break;
         }
         rc = mdb_cursor_get(merge->packs, &key, &val, MDB_NEXT);
@@ -67,7 +70,9 @@ static enum sirix_status next_member(struct merge *merge, struct sirix_pack_memb
     struct sirix_pack_member packed = {0};
 
     *out_found = merge->has_single || merge->has_pack;
-    if (merge->has_pack) {
+    if (merge->has_pack && merge->count == 0) {
+        packed = (struct sirix_pack_member){.number = merge->pack_key, .bytes = merge->pack};
+    } else if (merge->has_pack) {
         packed = sirix_pack_at(merge->pack, merge->index);
     }
     if (merge->has_single && (!merge->has_pack || merge->single.number < packed.number)) {
@@ -77,7 +82,7 @@ static enum sirix_status next_member(struct merge *merge, struct sirix_pack_memb
     if (merge->has_pack) {
         *out_member = packed;
         merge->index++;
-        if (merge->index == sirix_pack_count(merge->pack)) {
+        if (merge->count == 0 || merge->index == merge->count) {
             return step_pack(merge, packed.number + 1, MDB_NEXT, err);
         }
     }

@@ -141,7 +141,8 @@ enum sirix_status sirix_ref_scan(struct sirix_reader *reader, struct sirix_bytes
 
 /*
  * Visits the numbers of all stored segments in [first, last], packed or not, in rising order with
- * their bytes (unverified: verify calls sirix_segment_check itself; valid during the visit only).
+ * their bytes (unverified: verify calls sirix_segment_check itself; valid during the visit only). Damage
+ * does not end a scan: a pack that cannot be taken apart is shown as it is, under its highest number.
  */
 typedef enum sirix_status (*sirix_segment_visit_fn)(void *context, uint64_t number,
                                                     struct sirix_bytes bytes, bool *stop,
@@ -251,13 +252,18 @@ void sirix_backend_close(struct sirix_backend *backend);
 /* --- Backends -------------------------------------------------------------------------------- */
 
 struct sirix_lmdb_options {
-    const char *dir;        /* Exists; data.mdb and lock.mdb are made in it. */
+    const char *dir;        /* Exists; data.mdb, lock.mdb and reserve are made in it. */
     uint64_t map_bytes_min; /* 0: 1 GiB. Grows by doubling before it is 3/4 full. */
     uint64_t map_bytes_max; /* 0: no limit of ours. Deletes may go 16 MiB past it. */
     uint64_t reserve_bytes; /* Writes stop below this much free disk; 0: max(64 MiB, 1 %). */
     bool create;            /* Make it when absent; otherwise absent is SIRIX_NOT_FOUND. */
     bool no_sync;           /* Benchmarks only: commits are not durable. */
 };
+/*
+ * Opens a database. SIRIX_NOT_FOUND; SIRIX_UNAVAILABLE, reason locked: it is open already, here or in
+ * another process; SIRIX_UNSUPPORTED, reason format_version; SIRIX_CORRUPT; SIRIX_NO_SPACE; SIRIX_IO. A
+ * database of a newer minor format opens for reading: commits are SIRIX_PRECONDITION, format_version.
+ */
 enum sirix_status sirix_backend_open_lmdb(const struct sirix_lmdb_options *options,
                                           struct sirix_backend **out_backend,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;

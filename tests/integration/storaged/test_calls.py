@@ -510,14 +510,11 @@ class Retrying(case.DaemonCase):
             again = call(options=options, **fields)
             replayed = again.result.replayed if hasattr(again, "result") else again.replayed
             self.assertTrue(replayed, call)
-        for call, fields in ((self.client.CreateDatabase, {"database": b"once"}),
-                             (self.client.DropDatabase, {"database": b"once"}),
-                             (self.client.DropResource, place)):
-            options = self.options(b"plain-" + fields.get("resource", fields["database"])
-                                   + call.raw._method[-14:])
-            call(options=options, **fields)
-            if call is not self.client.DropResource:
-                call(options=options, **fields)
+        for i, (call, fields) in enumerate(((self.client.CreateDatabase, {"database": b"once"}),
+                                            (self.client.DropDatabase, {"database": b"once"}),
+                                            (self.client.DropResource, place))):
+            for _ in range(2):
+                call(options=self.options(b"plain-%d" % i), **fields)
 
     def test_an_import_again_with_its_key_needs_no_text(self):
         options = self.options(b"import-1")
