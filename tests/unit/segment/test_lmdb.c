@@ -552,6 +552,57 @@ static void a_file_that_was_cut_gives_errors_and_no_crash(void **state)
     }
 }
 
+static enum sirix_status count_damage(void *context, uint64_t number, struct sirix_bytes bytes,
+                                      bool *stop, struct sirix_error *err)
+{
+    unsigned *counts = context; /* Sound, damaged. */
+
+    (void)err;
+    *stop = false;
+    counts[sirix_segment_check(bytes, number, NULL) == SIRIX_OK ? 0 : 1]++;
+    return SIRIX_OK;
+}
+
+static void damage_ends_neither_a_scan_nor_a_delete(void **state)
+{
+    struct fixture *f = *state;
+    uint8_t header[14];
+    unsigned counts[2] = {0};
+
+    (void)sirix_segment_reserve(f->backend, 1100);
+    assert_int_equal(test_put(f->backend, 1, 800, 100).status, SIRIX_OK);
+    sirix_backend_set_settled(f->backend, 800);
+    maintain_all(f);
+    close_backend(f);
+    sirix_store_u64le(header, 256);
+    sirix_store_u32le(header + 8, 24 + 256 * 4 + 256 * 104);
+    sirix_store_u16le(header + 12, 256);
+    damage_file(f->dir, header, sizeof(header), 1);
+    assert_int_equal(open_backend(f, NULL), SIRIX_OK);
+
+    assert_int_equal(sirix_segment_scan(f->reader, 1, 900, count_damage, counts, NULL), SIRIX_OK);
+    assert_int_equal(counts[0], 800 - 256);
+    assert_int_equal(counts[1], 1);
+    assert_int_equal(test_delete(f->backend, 200, 300).status, SIRIX_OK);
+    assert_int_equal(stats_of(f).pack_count, 3);
+    assert_int_equal(test_delete(f->backend, 1, 800).status, SIRIX_OK);
+    assert_int_equal(stats_of(f).pack_count, 0);
+}
+
+static void a_database_that_is_open_is_not_opened_again(void **state)
+{
+    struct fixture *f = *state;
+    struct sirix_backend *second = NULL;
+    struct sirix_error err = {0};
+
+    assert_int_equal(sirix_backend_open_lmdb(&f->options, &second, &err), SIRIX_UNAVAILABLE);
+    assert_int_equal(err.reason, SIRIX_REASON_LOCKED);
+    assert_int_equal(sirix_segment_reserve(f->backend, 1), 1);
+    assert_int_equal(test_put(f->backend, 1, 1, 100).status, SIRIX_OK);
+    reopen(f);
+    expect_stored(f->reader, 1, 1);
+}
+
 /* --- The map ---------------------------------------------------------------------------------- */
 
 static void the_map_grows_with_what_is_put(void **state)
@@ -877,6 +928,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_damaged_segment_is_named_and_others_still_read, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_damaged_pack_is_named_and_others_still_read, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(damage_ends_neither_a_scan_nor_a_delete, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_database_that_is_open_is_not_opened_again, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_file_that_was_cut_gives_errors_and_no_crash, setup,
                                         teardown),
