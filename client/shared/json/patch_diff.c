@@ -449,7 +449,8 @@ static enum sirix_status run(struct diff *diff, struct sirix_json_node *a,
                              struct sirix_json_node *b, struct sirix_error *err)
 {
     uint32_t mark_count = 0;
-    enum sirix_status status = patch_mark(&diff->scratch, diff->a_tree, a, b, &mark_count, err);
+    enum sirix_status status =
+        patch_mark(&diff->scratch, diff->a_tree, a, diff->b_tree, b, &mark_count, err);
 
     if (status == SIRIX_OK) {
         status =

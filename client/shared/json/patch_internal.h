@@ -10,8 +10,9 @@
  * the same but for the order of members. Marks begin at 1 and are dense.
  */
 enum sirix_status patch_mark(struct sirix_arena *scratch, struct sirix_json_tree *a_tree,
-                             struct sirix_json_node *a, struct sirix_json_node *b,
-                             uint32_t *out_marks, struct sirix_error *err);
+                             struct sirix_json_node *a, struct sirix_json_tree *b_tree,
+                             struct sirix_json_node *b, uint32_t *out_marks,
+                             struct sirix_error *err);
 
 #define PATCH_NO_MATCH UINT32_MAX
 

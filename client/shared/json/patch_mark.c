@@ -18,7 +18,9 @@ struct slot {
 
 struct marks {
     struct sirix_arena *scratch;
-    struct sirix_json_tree *tree; /* For look-ups of members in either tree. */
+    struct sirix_json_tree *a_tree;
+    struct sirix_json_tree *b_tree;
+    uint32_t a_count; /* Marks up to here have their first node in a, higher ones in b. */
     struct slot *slots;
     size_t slot_count;
     uint32_t count;
@@ -26,7 +28,7 @@ struct marks {
 
 static uint64_t hash_bytes(const struct marks *marks, struct sirix_bytes bytes)
 {
-    return sirix_hash(&marks->tree->key, bytes.data, bytes.len);
+    return sirix_hash(&marks->a_tree->key, bytes.data, bytes.len);
 }
 
 static uint64_t hash_of(const struct marks *marks, const struct sirix_json_node *node)
@@ -54,12 +56,14 @@ static bool same_children(const struct marks *marks, const struct sirix_json_nod
 {
     const struct sirix_json_node *left = sirix_json_first(a);
     const struct sirix_json_node *right = sirix_json_first(b);
+    /* A look-up may make an index, which must lie in the arena of the node's own tree. */
+    struct sirix_json_tree *b_owner = b->mark <= marks->a_count ? marks->a_tree : marks->b_tree;
 
     for (; left != NULL; left = left->next) {
         const struct sirix_json_node *other = right;
 
         if (left->has_name && !sirix_bytes_equal(left->name, right->name)) {
-            other = sirix_json_member(marks->tree, b, left->name);
+            other = sirix_json_member(b_owner, b, left->name);
         }
         if (other == NULL || other->mark != left->mark) {
             return false;
@@ -162,13 +166,16 @@ static enum sirix_status mark_tree(struct marks *marks, struct sirix_json_node *
 }
 
 enum sirix_status patch_mark(struct sirix_arena *scratch, struct sirix_json_tree *a_tree,
-                             struct sirix_json_node *a, struct sirix_json_node *b,
-                             uint32_t *out_marks, struct sirix_error *err)
+                             struct sirix_json_node *a, struct sirix_json_tree *b_tree,
+                             struct sirix_json_node *b, uint32_t *out_marks,
+                             struct sirix_error *err)
 {
-    struct marks marks = {.scratch = scratch, .tree = a_tree};
+    struct marks marks = {
+        .scratch = scratch, .a_tree = a_tree, .b_tree = b_tree, .a_count = UINT32_MAX};
     enum sirix_status status = mark_tree(&marks, a, err);
 
     if (status == SIRIX_OK) {
+        marks.a_count = marks.count;
         status = mark_tree(&marks, b, err);
     }
     if (status == SIRIX_OK) {

@@ -400,6 +400,49 @@ static void a_refused_patch_names_the_operation_and_changes_nothing(void **state
     }
 }
 
+/* An index made in the wrong arena would be found by the address sanitizer. */
+static void b_and_the_patch_outlive_a(void **state)
+{
+    struct sirix_json_tree a;
+    struct sirix_json_tree b;
+    struct sirix_json_tree patch;
+    struct sirix_arena a_arena;
+    struct sirix_arena b_arena;
+    struct sirix_buf buf;
+    const char *json = NULL;
+
+    (void)state;
+    sirix_buf_init(&buf, SIZE_MAX);
+    assert_int_equal(sirix_buf_append_str(&buf, "[7", NULL), SIRIX_OK);
+    for (int i = 0; i < 200; i++) { /* Equal objects, the second with its members backwards. */
+        assert_int_equal(sirix_buf_printf(&buf, NULL, "%s\"k%d\":1", i % 100 == 0 ? ",{" : ",",
+                                          i < 100 ? i : 199 - i),
+                         SIRIX_OK);
+        if (i % 100 == 99) {
+            assert_int_equal(sirix_buf_append_str(&buf, "}", NULL), SIRIX_OK);
+        }
+    }
+    assert_int_equal(sirix_buf_append_str(&buf, "]", NULL), SIRIX_OK);
+    assert_int_equal(sirix_buf_c_str(&buf, &json, NULL), SIRIX_OK);
+    sirix_arena_init(&a_arena, SIZE_MAX);
+    sirix_arena_init(&b_arena, SIZE_MAX);
+    a = parsed(&a_arena, "[7]");
+    b = parsed(&b_arena, json);
+    assert_int_equal(sirix_json_tree_init(&patch, &arena, NULL), SIRIX_OK);
+    assert_int_equal(sirix_json_patch_diff(&a, a.root, &b, b.root, &patch, NULL, NULL), SIRIX_OK);
+    sirix_arena_deinit(&a_arena);
+
+    for (size_t i = 1; i <= 2; i++) {
+        struct sirix_json_node *object = sirix_json_element(&b, b.root, i);
+
+        assert_non_null(sirix_json_member_str(&b, object, "k50"));
+    }
+    assert_int_equal(sirix_json_count(patch.root), 2);
+    assert_true(strlen(printed(&arena, patch.root)) > buf.len);
+    sirix_arena_deinit(&b_arena);
+    sirix_buf_deinit(&buf);
+}
+
 static void limits_are_refused_with_their_numbers(void **state)
 {
     const struct sirix_json_patch_options options = {.max_ops = 2, .depth_max = 3};
@@ -485,6 +528,7 @@ int main(void)
         TEST(the_patch_of_any_two_values_leads_from_one_to_the_other),
         TEST(permutations_are_done_by_moves_alone),
         TEST(a_refused_patch_names_the_operation_and_changes_nothing),
+        TEST(b_and_the_patch_outlive_a),
         TEST(limits_are_refused_with_their_numbers),
         TEST(patches_survive_the_failure_of_any_allocation),
     };
