@@ -123,7 +123,11 @@ static enum sirix_status feed_value(struct applying *a, uint64_t key,
         }
     }
     sirix_serialiser_free(serialiser);
-    return status == SIRIX_OK ? sirix_edit_value_end(a->edit, out_result, err) : status;
+    if (status != SIRIX_OK) {
+        sirix_edit_value_abort(a->edit);
+        return status;
+    }
+    return sirix_edit_value_end(a->edit, out_result, err);
 }
 
 static enum sirix_status apply_value(struct applying *a, const struct sirix_change *change,

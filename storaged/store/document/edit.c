@@ -45,7 +45,7 @@ void sirix_edit_free(struct sirix_edit *edit)
     if (edit == NULL) {
         return;
     }
-    sirix_build_free(edit->build);
+    sirix_edit_value_abort(edit);
     sirix_edit_open_lists_free(edit);
     sirix_edit_early_deinit(edit);
     sirix_trie_edit_free(edit->trie);

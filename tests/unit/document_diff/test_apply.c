@@ -107,7 +107,7 @@ static bool same_value(const char *a, const char *b)
 
 static void applied_to_the_old_revision_a_diff_gives_the_new_one(void **state)
 {
-    enum { ROUNDS = 12, REVISIONS = 8 };
+    enum { ROUNDS = 6, REVISIONS = 8 };
     unsigned identical = 0;
     unsigned all = 0;
 
