@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "store/revision/committer.h"
 #include "unit/segment/support.h"
 
@@ -47,6 +48,32 @@ void *__wrap_realloc(void *old, size_t size);
 void *__wrap_realloc(void *old, size_t size)
 {
     return allocation_fails() ? NULL : __real_realloc(old, size);
+}
+
+/* --- Clock ------------------------------------------------------------------------------------ */
+
+/* Stands still unless a test moves it. */
+static _Atomic uint64_t clock_ns;
+
+static int64_t test_realtime_us(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static uint64_t test_monotonic_ns(void *context)
+{
+    (void)context;
+    return atomic_load(&clock_ns);
+}
+
+const struct sirix_clock *__wrap_sirix_clock_system(void);
+const struct sirix_clock *__wrap_sirix_clock_system(void)
+{
+    static const struct sirix_clock clock = {.realtime_us = test_realtime_us,
+                                             .monotonic_ns = test_monotonic_ns};
+
+    return &clock;
 }
 
 /* --- Fixture ---------------------------------------------------------------------------------- */
@@ -494,6 +521,93 @@ static void a_group_without_changes_needs_no_commit(void **state)
     assert_int_equal(sirix_committer_run(f->committer, &step.work, NULL), SIRIX_OK);
 }
 
+/* --- Pace ------------------------------------------------------------------------------------- */
+
+/* A work that takes a given time by the clock and notes the budget. */
+struct timed {
+    struct sirix_work work;
+    uint64_t takes_ns;
+    size_t budget;
+};
+
+static enum sirix_status prepare_timed(struct sirix_work *work, struct sirix_group *group,
+                                       struct sirix_error *err)
+{
+    struct timed *timed = (struct timed *)work;
+
+    timed->budget = sirix_group_budget(group);
+    atomic_fetch_add(&clock_ns, timed->takes_ns);
+    return sirix_group_ref_put(group, test_text("k"), test_text("v"), err);
+}
+
+static void end_nothing(struct sirix_work *work, enum sirix_status status,
+                        const struct sirix_error *error)
+{
+    (void)work;
+    (void)status;
+    (void)error;
+}
+
+static size_t budget_after(struct fixture *f, uint64_t takes_ns)
+{
+    struct timed timed = {.work = {.prepare = prepare_timed, .done = end_nothing},
+                          .takes_ns = takes_ns};
+
+    assert_int_equal(sirix_committer_run(f->committer, &timed.work, NULL), SIRIX_OK);
+    timed.takes_ns = 0;
+    assert_int_equal(sirix_committer_run(f->committer, &timed.work, NULL), SIRIX_OK);
+    return timed.budget;
+}
+
+static void background_work_gets_less_after_long_groups_and_more_after_short_ones(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t longer_ns = 21 * UINT64_C(1000000);
+    const uint64_t shorter_ns = 20 * UINT64_C(1000000);
+    size_t budget = SIRIX_BACKGROUND_BYTES_MAX;
+
+    assert_int_equal(budget_after(f, 0), budget);
+    assert_int_equal(budget_after(f, longer_ns), budget / 2);
+    assert_int_equal(budget_after(f, shorter_ns), budget);
+    for (unsigned i = 0; i < 20; i++) {
+        struct timed timed = {.work = {.prepare = prepare_timed, .done = end_nothing},
+                              .takes_ns = longer_ns};
+        assert_int_equal(sirix_committer_run(f->committer, &timed.work, NULL), SIRIX_OK);
+    }
+    size_t least = budget_after(f, longer_ns);
+    assert_true(least > 0 && least <= budget / 8); /* It never falls to nothing. */
+}
+
+/* After a long group, small works go first: background work waits, but not for ever. */
+static void background_work_waits_after_a_long_group(void **state)
+{
+    struct fixture *f = *state;
+    struct latch started = LATCH_CLOSED;
+    struct latch latch = LATCH_CLOSED;
+    struct step slow = {STEP, .started = &started, .wait_for = &latch, .key = "k", .value = "v"};
+    struct step small = {STEP, .look_at = "background", .key = "k", .value = "v"};
+    struct step background = {
+        .work = {.prepare = prepare_step, .done = end_step, .work_class = SIRIX_WORK_BACKGROUND},
+        .ended = LATCH_CLOSED,
+        .key = "background",
+        .value = "1"};
+    struct sirix_committer_stats stats;
+
+    sirix_committer_submit(f->committer, &slow.work);
+    latch_wait(&started);
+    atomic_fetch_add(&clock_ns, 30 * UINT64_C(1000000));
+    sirix_committer_submit(f->committer, &background.work);
+    sirix_committer_submit(f->committer, &small.work);
+    latch_open(&latch);
+    latch_wait(&background.ended);
+    latch_wait(&small.ended);
+    latch_wait(&slow.ended);
+
+    sirix_committer_stats(f->committer, &stats);
+    assert_int_equal(stats.groups, 3);
+    assert_string_equal(small.seen, "-");
+}
+
 /* --- Failure of allocations ------------------------------------------------------------------- */
 
 struct hungry {
@@ -531,14 +645,6 @@ static enum sirix_status prepare_hungry(struct sirix_work *work, struct sirix_gr
     return status;
 }
 
-static void nothing(struct sirix_work *work, enum sirix_status status,
-                    const struct sirix_error *error)
-{
-    (void)work;
-    (void)status;
-    (void)error;
-}
-
 static void a_work_without_memory_fails_alone_wherever_it_is(void **state)
 {
     struct fixture *f = *state;
@@ -549,7 +655,7 @@ static void a_work_without_memory_fails_alone_wherever_it_is(void **state)
         struct sirix_committer *committer = NULL;
         struct sirix_error err = {0};
         uint64_t number = sirix_segment_reserve(f->backend, 1);
-        struct hungry hungry = {.work = {.prepare = prepare_hungry, .done = nothing},
+        struct hungry hungry = {.work = {.prepare = prepare_hungry, .done = end_nothing},
                                 .fail_at = fail_at,
                                 .number = number,
                                 .segment = test_segment_new(number, 64)};
@@ -636,7 +742,7 @@ static void *add_many(void *context)
     struct client *client = context;
 
     for (unsigned i = 0; i < ADDS; i++) {
-        struct adding adding = {.work = {.prepare = add_one, .done = nothing},
+        struct adding adding = {.work = {.prepare = add_one, .done = end_nothing},
                                 .preparing = client->preparing};
         client->failures +=
             sirix_committer_run(client->committer, &adding.work, NULL) == SIRIX_OK ? 0 : 1;
@@ -740,6 +846,9 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_group_without_changes_needs_no_commit, setup_unknown,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            background_work_gets_less_after_long_groups_and_more_after_short_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(background_work_waits_after_a_long_group, setup, teardown),
         cmocka_unit_test_setup_teardown(a_work_without_memory_fails_alone_wherever_it_is, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(opening_survives_the_failure_of_any_allocation, setup,
