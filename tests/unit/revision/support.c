@@ -67,8 +67,9 @@ static struct sirix_backend *open_backend(struct test_rev *f, enum test_rev_back
 {
     struct sirix_backend *opened = NULL;
 
-    if (backend == TEST_REV_MEMORY) {
-        const struct sirix_memory_options options = {.seed = seed};
+    if (backend == TEST_REV_MEMORY || backend == TEST_REV_MEMORY_LATE) {
+        const struct sirix_memory_options options = {
+            .seed = seed, .delay_us_max = backend == TEST_REV_MEMORY_LATE ? 300 : 0};
 
         assert_int_equal(sirix_backend_open_memory(&options, &opened, NULL), SIRIX_OK);
         return opened;

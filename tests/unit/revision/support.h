@@ -11,7 +11,12 @@
 #include "store/revision/rows.h"
 #include "store/revision/view.h"
 
-enum test_rev_backend { TEST_REV_MEMORY, TEST_REV_LMDB, TEST_REV_LMDB_NO_SYNC };
+enum test_rev_backend {
+    TEST_REV_MEMORY,
+    TEST_REV_MEMORY_LATE, /* Answers come later, from another thread. */
+    TEST_REV_LMDB,
+    TEST_REV_LMDB_NO_SYNC,
+};
 
 struct test_rev {
     enum test_rev_backend backend;

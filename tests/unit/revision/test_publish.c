@@ -1,6 +1,5 @@
 /*
- * Publication: several resources at once, names, keys; what survives a reopening, and
- * what a failing allocation leaves behind.
+ * Publication: several resources at once, names, keys; what survives a reopening.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,15 +35,6 @@ static int teardown(void **state)
 {
     test_rev_close(*state);
     return 0;
-}
-
-static struct sirix_rider rider_of(const char *key, uint8_t request, const char *answer)
-{
-    struct sirix_rider rider = {
-        .principal = test_name("agent"), .key = test_name(key), .answer = test_name(answer)};
-
-    memset(rider.request_hash, request, sizeof(rider.request_hash));
-    return rider;
 }
 
 static uint64_t newest(struct test_rev *f)
@@ -342,85 +332,36 @@ static void an_unknown_format_is_refused_and_a_newer_minor_is_only_read(void **s
     f->database = NULL;
 }
 
-/* One of everything; gives the first failure. */
-static enum sirix_status do_everything(struct test_rev *f, int round, struct sirix_error *err)
-{
-    const struct sirix_rider rider = rider_of("key", (uint8_t)round, "answer");
-    struct sirix_branch_info info;
-    struct sirix_snapshot_created created;
-    struct sirix_promoted promoted;
-    struct sirix_published published;
-    struct sirix_resource *other = NULL;
-    struct sirix_view view;
-    char name[16];
-    enum sirix_status status = test_view_branch(f, "main", &view, err);
+/* --- Rows that go with a publication --------------------------------------------------------------- */
 
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    (void)snprintf(name, sizeof(name), "n%d", round);
-    status = sirix_branch_create(&view, test_name(name), 0, &info, err);
-    if (status == SIRIX_OK) {
-        status = sirix_branch_promote(f->resource, test_name(name), test_name("main"), false,
-                                      &promoted, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_snapshot_create(&view, test_name("label"), true, &created, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_revert(&view, &view, test_name("a"), test_name("m"), NULL, &published, err);
-    }
-    sirix_view_close(&view);
-    if (status == SIRIX_OK) {
-        status = sirix_branch_delete(f->resource, test_name(name), err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_rider_record(f->resource, &rider, &published, &published, err);
-        status = status == SIRIX_INVALID ? SIRIX_OK : status;
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_resource_create(f->database, test_name(name), test_name(""), test_name(""),
-                                       &other, err);
-    }
-    sirix_resource_unref(other);
-    return status == SIRIX_OK ? sirix_resource_drop(f->database, test_name(name), err) : status;
-}
-
-static enum sirix_status no_fault(void *context, const struct sirix_error *fault,
-                                  struct sirix_error *err)
-{
-    (void)context;
-    (void)err;
-    fail_msg("%s", fault->text);
-    return SIRIX_OK;
-}
-
-static void no_failing_allocation_leaves_a_half_done_change(void **state)
+static void extra_rows_are_written_with_their_publication_or_not_at_all(void **state)
 {
     struct test_rev *f = *state;
-    struct sirix_verify_progress progress;
-    struct sirix_error err = {0};
-    enum sirix_status status = SIRIX_NO_MEMORY;
-    bool reached = true;
-    int failed = 0;
+    struct sirix_rows_key key = sirix_rows_prefix_paths(sirix_resource_id(f->resource));
+    struct sirix_publication publication;
+    struct sirix_published published;
+    struct sirix_view view;
+    size_t rows = 0;
 
-    /* Some failures are borne, such as that of a cache: it ends when none was reached any more. */
-    for (int n = 0; reached && n < 3000; n++) {
-        atomic_store(&test_allocs_until_failure, n);
-        status = do_everything(f, n, &err);
-        reached = atomic_exchange(&test_allocs_until_failure, -1) < 0;
-        if (status != SIRIX_OK && status != SIRIX_NO_MEMORY) {
-            fail_msg("allocation %d: %s: %s", n, sirix_status_name(status), err.text);
+    key.bytes[key.len++] = 'x';
+    const struct sirix_ref_put refs[] = {
+        {.key = sirix_rows_key_view(&key), .value = test_name("path")}};
+
+    assert_int_equal(test_view_branch(f, "main", &view, NULL), SIRIX_OK);
+    for (size_t expected = 1; expected <= 2; expected++) {
+        if (expected == 2) {
+            key.bytes[key.len - 1] = 'y'; /* On the same base: a conflict. */
         }
-        failed += status != SIRIX_OK;
+        test_publication_make(f, &view, 1, &publication);
+        publication.extra_refs = refs;
+        publication.extra_ref_count = 1;
+        assert_int_equal(sirix_publish(&publication, &published, NULL),
+                         expected == 1 ? SIRIX_OK : SIRIX_CONFLICT);
+        test_publication_free(&publication);
+        assert_int_equal(test_count_rows(f, key.bytes, key.len - 1, &rows), SIRIX_OK);
+        assert_int_equal(rows, 1);
     }
-    assert_int_equal(status, SIRIX_OK);
-    assert_in_range(failed, 30, 3000);
-    sirix_reader_yield(f->reader);
-    assert_int_equal(
-        sirix_verify(f->database, NULL, f->reader, no_fault, NULL, NULL, &progress, NULL),
-        SIRIX_OK);
-    assert_int_equal(do_everything(f, 5000, &err), SIRIX_OK);
+    sirix_view_close(&view);
 }
 
 int main(void)
@@ -434,7 +375,7 @@ int main(void)
         CASE_LMDB(keys_come_from_the_open_run_and_are_never_given_twice),
         CASE_LMDB(everything_is_there_after_a_reopening),
         CASE_LMDB(an_unknown_format_is_refused_and_a_newer_minor_is_only_read),
-        CASE(no_failing_allocation_leaves_a_half_done_change),
+        CASE(extra_rows_are_written_with_their_publication_or_not_at_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

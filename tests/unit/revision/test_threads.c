@@ -322,6 +322,13 @@ static int setup(void **state)
     return 0;
 }
 
+static int setup_late(void **state)
+{
+    (void)state;
+    test_rev_open(&fixture, TEST_REV_MEMORY_LATE, 4);
+    return 0;
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -331,11 +338,15 @@ static int teardown(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name)      cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE_LATE(name) cmocka_unit_test_setup_teardown(name, setup_late, teardown)
     const struct CMUnitTest tests[] = {
         CASE(writers_on_branches_and_resources_of_their_own_never_conflict),
         CASE(compare_and_set_loses_no_update),
         CASE(branches_come_and_go_while_others_list_and_read),
+        CASE_LATE(writers_on_branches_and_resources_of_their_own_never_conflict),
+        CASE_LATE(compare_and_set_loses_no_update),
+        CASE_LATE(branches_come_and_go_while_others_list_and_read),
         CASE(names_and_keys_are_given_side_by_side),
         CASE(resources_are_forgotten_and_found_again_without_loss),
     };

@@ -1,0 +1,249 @@
+/* Failing allocations: nothing half-done, nothing lost, nothing leaked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "unit/revision/support.h"
+
+static int setup(void **state)
+{
+    static struct test_rev f;
+
+    test_rev_open(&f, TEST_REV_MEMORY, 1);
+    *state = &f;
+    return 0;
+}
+
+static int setup_lmdb(void **state)
+{
+    static struct test_rev f;
+
+    test_rev_open(&f, TEST_REV_LMDB, 1);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    test_rev_close(*state);
+    return 0;
+}
+
+static struct sirix_rider rider_of(const char *key, uint8_t request, const char *answer)
+{
+    struct sirix_rider rider = {
+        .principal = test_name("agent"), .key = test_name(key), .answer = test_name(answer)};
+
+    memset(rider.request_hash, request, sizeof(rider.request_hash));
+    return rider;
+}
+
+/* One of everything; gives the first failure. */
+static enum sirix_status do_everything(struct test_rev *f, int round, struct sirix_error *err)
+{
+    const struct sirix_rider rider = rider_of("key", (uint8_t)round, "answer");
+    struct sirix_branch_info info;
+    struct sirix_snapshot_created created;
+    struct sirix_promoted promoted;
+    struct sirix_published published;
+    struct sirix_resource *other = NULL;
+    struct sirix_view view;
+    char name[16];
+    enum sirix_status status = test_view_branch(f, "main", &view, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    (void)snprintf(name, sizeof(name), "n%d", round);
+    status = sirix_branch_create(&view, test_name(name), 0, &info, err);
+    if (status == SIRIX_OK) {
+        status = sirix_branch_promote(f->resource, test_name(name), test_name("main"), false,
+                                      &promoted, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_snapshot_create(&view, test_name("label"), true, &created, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_revert(&view, &view, test_name("a"), test_name("m"), NULL, &published, err);
+    }
+    sirix_view_close(&view);
+    if (status == SIRIX_OK) {
+        status = sirix_branch_delete(f->resource, test_name(name), err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_rider_record(f->resource, &rider, &published, &published, err);
+        status = status == SIRIX_INVALID ? SIRIX_OK : status;
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_resource_create(f->database, test_name(name), test_name(""), test_name(""),
+                                       &other, err);
+    }
+    sirix_resource_unref(other);
+    return status == SIRIX_OK ? sirix_resource_drop(f->database, test_name(name), err) : status;
+}
+
+static enum sirix_status no_fault(void *context, const struct sirix_error *fault,
+                                  struct sirix_error *err)
+{
+    (void)context;
+    (void)err;
+    fail_msg("%s", fault->text);
+    return SIRIX_OK;
+}
+
+static void no_failing_allocation_leaves_a_half_done_change(void **state)
+{
+    struct test_rev *f = *state;
+    struct sirix_verify_progress progress;
+    struct sirix_error err = {0};
+    enum sirix_status status = SIRIX_NO_MEMORY;
+    bool reached = true;
+    int failed = 0;
+
+    /* Some failures are borne, such as that of a cache: it ends when none was reached any more. */
+    for (int n = 0; reached && n < 3000; n++) {
+        atomic_store(&test_allocs_until_failure, n);
+        status = do_everything(f, n, &err);
+        reached = atomic_exchange(&test_allocs_until_failure, -1) < 0;
+        if (status != SIRIX_OK && status != SIRIX_NO_MEMORY) {
+            fail_msg("allocation %d: %s: %s", n, sirix_status_name(status), err.text);
+        }
+        failed += status != SIRIX_OK;
+    }
+    assert_int_equal(status, SIRIX_OK);
+    assert_in_range(failed, 30, 3000);
+    sirix_reader_yield(f->reader);
+    assert_int_equal(
+        sirix_verify(f->database, NULL, f->reader, no_fault, NULL, NULL, &progress, NULL),
+        SIRIX_OK);
+    assert_int_equal(do_everything(f, 5000, &err), SIRIX_OK);
+}
+
+static enum sirix_status ignore_node(void *context, const struct sirix_record *record,
+                                     uint64_t address, bool deleted, bool *stop,
+                                     struct sirix_error *err)
+{
+    (void)context;
+    (void)record;
+    (void)address;
+    (void)deleted;
+    (void)err;
+    *stop = false;
+    return SIRIX_OK;
+}
+
+/* Reads everything there is to read; gives the first failure. */
+static enum sirix_status read_everything(struct test_rev *f, struct sirix_error *err)
+{
+    struct sirix_verify_progress progress;
+    struct sirix_resource_info info;
+    struct sirix_resource *again = NULL;
+    struct sirix_view view;
+    struct sirix_view parent;
+    enum sirix_status status = sirix_resource_open(f->database, test_name("r"), &again, err);
+
+    if (status == SIRIX_OK) {
+        sirix_resource_unref(again);
+        status = sirix_resource_info(f->resource, &info, err);
+    }
+    if (status == SIRIX_OK) {
+        status = test_view_branch(f, "main", &view, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = sirix_view_open_parent(&view, f->reader, &parent, err);
+    if (status == SIRIX_OK) {
+        sirix_view_close(&parent);
+        status = sirix_view_node_history(&view, f->reader, 1, ignore_node, NULL, err);
+    }
+    sirix_view_close(&view);
+    if (status == SIRIX_OK) {
+        sirix_reader_yield(f->reader);
+        status = sirix_verify(f->database, NULL, f->reader, no_fault, NULL, NULL, &progress, err);
+    }
+    return status;
+}
+
+static void no_failing_allocation_disturbs_a_reader(void **state)
+{
+    struct test_rev *f = *state;
+    struct sirix_error err = {0};
+    bool reached = true;
+    int failed = 0;
+
+    for (int i = 0; i < 20; i++) {
+        (void)test_set(f, "main", i);
+    }
+    for (int n = 0; reached && n < 5000; n++) {
+        atomic_store(&test_allocs_until_failure, n);
+        enum sirix_status status = read_everything(f, &err);
+        reached = atomic_exchange(&test_allocs_until_failure, -1) < 0;
+        if (status != SIRIX_OK && status != SIRIX_NO_MEMORY) {
+            fail_msg("allocation %d: %s: %s", n, sirix_status_name(status), err.text);
+        }
+        failed += status != SIRIX_OK;
+    }
+    assert_false(reached);
+    assert_in_range(failed, 5, 5000);
+}
+
+static void no_failing_allocation_makes_an_opening_leak_or_lie(void **state)
+{
+    struct test_rev *f = *state;
+    bool reached = true;
+    int failed = 0;
+    uint32_t id = 0;
+    bool interned = false;
+
+    assert_int_equal(sirix_names_intern(f->resource, test_name("name"), &interned, &id, NULL),
+                     SIRIX_OK);
+    (void)test_set(f, "main", 4);
+    sirix_resource_unref(f->resource);
+    sirix_reader_close(f->reader);
+    sirix_database_close(f->database);
+    f->resource = NULL;
+    f->reader = NULL;
+    f->database = NULL;
+    for (int n = 0; reached && n < 1000; n++) {
+        const struct sirix_lmdb_options lmdb = {.dir = f->dir};
+        struct sirix_database_options options = {.pool = f->pool, .clock = &f->clock};
+        struct sirix_database *database = NULL;
+        struct sirix_resource *resource = NULL;
+        struct sirix_error err = {0};
+
+        assert_int_equal(sirix_backend_open_lmdb(&lmdb, &options.backend, NULL), SIRIX_OK);
+        atomic_store(&test_allocs_until_failure, n);
+        enum sirix_status status = sirix_database_open(&options, &database, NULL, &err);
+        if (status == SIRIX_OK) {
+            status = sirix_resource_open(database, test_name("r"), &resource, &err);
+        }
+        reached = atomic_exchange(&test_allocs_until_failure, -1) < 0;
+        if (status != SIRIX_OK && status != SIRIX_NO_MEMORY) {
+            fail_msg("allocation %d: %s: %s", n, sirix_status_name(status), err.text);
+        }
+        failed += status != SIRIX_OK;
+        sirix_resource_unref(resource);
+        sirix_database_close(database);
+    }
+    assert_false(reached);
+    assert_in_range(failed, 5, 1000);
+}
+
+int main(void)
+{
+#define CASE(name)      cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE_LMDB(name) cmocka_unit_test_setup_teardown(name, setup_lmdb, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(no_failing_allocation_leaves_a_half_done_change),
+        CASE(no_failing_allocation_disturbs_a_reader),
+        CASE_LMDB(no_failing_allocation_makes_an_opening_leak_or_lie),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
