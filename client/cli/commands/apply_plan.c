@@ -182,19 +182,24 @@ static enum sirix_status read_root(struct sirixctl_plan *plan, struct sirix_erro
         .has_max_depth = true,
         .max_value_bytes = 1,
     };
+    struct sirix_error failure = {0};
     struct sirix_node_page *page = NULL;
     enum sirix_status status = new_node(plan, NULL, &plan->root, err);
 
-    if (status == SIRIX_OK) {
-        status = sirix_client_read_node(plan->ctl->client, &request, &plan->ctl->call, &page, err);
+    if (status != SIRIX_OK) {
+        return status;
     }
-    if (status == SIRIX_OK) {
-        bool has_value = page->count > 0;
-
-        plan->root->key = has_value ? page->nodes[0].node_key : 0;
-        plan->root->has_key = has_value;
-        plan->root->is_read = !has_value;
-        plan->root->type = has_value ? page->nodes[0].type : SIRIX_NODE_TYPE_NONE;
+    status = sirix_client_read_node(plan->ctl->client, &request, &plan->ctl->call, &page, &failure);
+    if (status == SIRIX_NOT_FOUND && failure.reason == SIRIX_REASON_NODE_UNKNOWN) {
+        plan->root->is_read = true; /* A resource without a value. */
+        return SIRIX_OK;
+    }
+    if (status == SIRIX_OK && page->count > 0) {
+        plan->root->key = page->nodes[0].node_key;
+        plan->root->has_key = true;
+        plan->root->type = page->nodes[0].type;
+    } else if (err != NULL) {
+        *err = failure;
     }
     sirix_client_free(page);
     return status;
@@ -669,12 +674,12 @@ static enum sirix_status plan_test(struct sirixctl_plan *plan, struct sirix_json
 
 /* --- Reading the patch ------------------------------------------------------------------------ */
 
-static enum sirix_status read_pointer(struct sirixctl_plan *plan, struct sirix_json_tree *tree,
-                                      struct sirix_json_node *node, const char *member,
+/* pointer: the member called name, or NULL. */
+static enum sirix_status read_pointer(struct sirixctl_plan *plan,
+                                      const struct sirix_json_node *pointer, const char *member,
                                       struct step *step, struct sirix_json_steps *out_steps,
                                       struct sirix_bytes *out_text, struct sirix_error *err)
 {
-    struct sirix_json_node *pointer = sirix_json_member_str(tree, node, member);
     struct sirix_error failure = {0};
     struct sirix_bytes text;
 
@@ -737,10 +742,11 @@ static enum sirix_status plan_step(struct sirixctl_plan *plan, struct sirix_json
         return fail_step(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID, &step,
                          "`op` is none of add, remove, replace, move, copy and test");
     }
-    enum sirix_status status =
-        read_pointer(plan, tree, node, "path", &step, &step.path, &step.path_text, err);
+    enum sirix_status status = read_pointer(plan, sirix_json_member_str(tree, node, "path"), "path",
+                                            &step, &step.path, &step.path_text, err);
     if (status == SIRIX_OK && verb->has_from) {
-        status = read_pointer(plan, tree, node, "from", &step, &step.from, &from_text, err);
+        status = read_pointer(plan, sirix_json_member_str(tree, node, "from"), "from", &step,
+                              &step.from, &from_text, err);
     }
     step.value = sirix_json_member_str(tree, node, "value");
     if (status == SIRIX_OK && verb->has_value && step.value == NULL) {
