@@ -5,50 +5,12 @@
 #include <string.h>
 
 #include "base/endian.h"
-#include "base/varint.h"
+#include "store/child/child_codec.h"
 #include "store/page/page.h"
-
-enum {
-    FLAG_ORDER_MASK = 3, /* The order of all children, or ORDER_MIXED and a map. */
-    FLAG_STEP = 4,       /* All keys follow each other at one distance. */
-    FLAGS_ALL = 7,
-    ORDER_MIXED = 3,
-
-    STEP_CHILDREN_MIN = 3,
-    ADDRESS_BYTES = 8,
-    LEVEL_SHIFT = 4,
-    COUNT_MASK = 15,
-};
 
 /* A page is copied without asking which of the two it holds. */
 _Static_assert(sizeof(struct sirix_child_item) == sizeof(struct sirix_child_entry),
                "items and entries have one size");
-
-/* What is left to decode of a page. */
-struct input {
-    const uint8_t *at;
-    size_t len;
-};
-
-static bool take_varint(struct input *in, uint64_t *out_value)
-{
-    size_t used = sirix_varint_decode(in->at, in->len, out_value);
-
-    in->at += used;
-    in->len -= used;
-    return used != 0;
-}
-
-static bool take_zigzag(struct input *in, int64_t *out_value)
-{
-    uint64_t bits = 0;
-    bool found = take_varint(in, &bits);
-
-    if (found) {
-        *out_value = sirix_zigzag_decode(bits);
-    }
-    return found;
-}
 
 /* Minors are mostly multiples of 2^32: turned round they are short. Keys of names are short as they are. */
 static uint64_t turn(uint64_t minor, enum sirix_child_kind kind)
@@ -67,13 +29,13 @@ static size_t put_label(uint8_t *to, struct sirix_label before, struct sirix_lab
     return len + sirix_varint_encode(turn(minor, kind), to + len);
 }
 
-static bool take_label(struct input *in, struct sirix_label before, enum sirix_child_kind kind,
-                       struct sirix_label *out_label)
+static bool take_label(struct sirix_child_input *in, struct sirix_label before,
+                       enum sirix_child_kind kind, struct sirix_label *out_label)
 {
     int64_t step = 0;
     uint64_t minor = 0;
 
-    if (!take_zigzag(in, &step) || !take_varint(in, &minor)) {
+    if (!sirix_child_take_zigzag(in, &step) || !sirix_child_take_varint(in, &minor)) {
         return false;
     }
     minor = turn(minor, kind);
@@ -100,7 +62,7 @@ static uint8_t common_order(const struct sirix_child_page *page)
 {
     for (uint32_t i = 1; i < page->count; i++) {
         if (page->items[i].order != page->items[0].order) {
-            return ORDER_MIXED;
+            return SIRIX_CHILD_ORDER_MIXED;
         }
     }
     return (uint8_t)page->items[0].order;
@@ -109,18 +71,18 @@ static uint8_t common_order(const struct sirix_child_page *page)
 static size_t encode_child_leaf(const struct sirix_child_page *page, uint8_t *to)
 {
     const struct sirix_child_item *items = page->items;
-    bool even = page->count >= STEP_CHILDREN_MIN && steps_evenly(page);
+    bool even = page->count >= SIRIX_CHILD_STEP_CHILDREN_MIN && steps_evenly(page);
     uint8_t order = common_order(page);
     struct sirix_label before = {0};
     size_t len = SIRIX_CHILD_PAGE_HEADER_BYTES;
 
-    to[len++] = (uint8_t)(order | (even ? FLAG_STEP : 0));
+    to[len++] = (uint8_t)(order | (even ? SIRIX_CHILD_FLAG_STEP : 0));
     len += sirix_varint_encode(items[0].key, to + len);
     for (uint32_t i = 1; i < (even ? 2 : page->count); i++) {
         int64_t step = (int64_t)(items[i].key - items[i - 1].key);
         len += sirix_varint_encode(sirix_zigzag_encode(step), to + len);
     }
-    if (order == ORDER_MIXED) {
+    if (order == SIRIX_CHILD_ORDER_MIXED) {
         memset(to + len, 0, (page->count + 3) / 4);
         for (uint32_t i = 0; i < page->count; i++) {
             to[len + i / 4] |= (uint8_t)((unsigned)items[i].order << (i % 4 * 2));
@@ -136,19 +98,21 @@ static size_t encode_child_leaf(const struct sirix_child_page *page, uint8_t *to
     return len;
 }
 
-static const char *take_keys(struct input *in, uint8_t flags, struct sirix_child_page *page)
+static const char *take_keys(struct sirix_child_input *in, uint8_t flags,
+                             struct sirix_child_page *page)
 {
     int64_t step = 0;
 
-    if (!take_varint(in, &page->items[0].key)) {
+    if (!sirix_child_take_varint(in, &page->items[0].key)) {
         return "the first key is cut off";
     }
-    if ((flags & FLAG_STEP) != 0 && (page->count < STEP_CHILDREN_MIN || !take_zigzag(in, &step))) {
+    if ((flags & SIRIX_CHILD_FLAG_STEP) != 0 &&
+        (page->count < SIRIX_CHILD_STEP_CHILDREN_MIN || !sirix_child_take_zigzag(in, &step))) {
         return "the distance of its keys is missing";
     }
     for (uint32_t i = 0; i < page->count; i++) {
         if (i != 0) {
-            if ((flags & FLAG_STEP) == 0 && !take_zigzag(in, &step)) {
+            if ((flags & SIRIX_CHILD_FLAG_STEP) == 0 && !sirix_child_take_zigzag(in, &step)) {
                 return "a key is cut off";
             }
             page->items[i].key = page->items[i - 1].key + (uint64_t)step;
@@ -157,21 +121,23 @@ static const char *take_keys(struct input *in, uint8_t flags, struct sirix_child
             return "a key is out of range";
         }
     }
-    if ((flags & FLAG_STEP) == 0 && page->count >= STEP_CHILDREN_MIN && steps_evenly(page)) {
+    if ((flags & SIRIX_CHILD_FLAG_STEP) == 0 && page->count >= SIRIX_CHILD_STEP_CHILDREN_MIN &&
+        steps_evenly(page)) {
         return "evenly spaced keys are not stored as such";
     }
     return NULL;
 }
 
-static const char *take_orders(struct input *in, uint8_t flags, struct sirix_child_page *page)
+static const char *take_orders(struct sirix_child_input *in, uint8_t flags,
+                               struct sirix_child_page *page)
 {
-    uint8_t order = flags & FLAG_ORDER_MASK;
+    uint8_t order = flags & SIRIX_CHILD_FLAG_ORDER_MASK;
     size_t map_len = (page->count + 3) / 4;
 
-    for (uint32_t i = 0; i < page->count && order != ORDER_MIXED; i++) {
+    for (uint32_t i = 0; i < page->count && order != SIRIX_CHILD_ORDER_MIXED; i++) {
         page->items[i].order = (enum sirix_order)order;
     }
-    if (order != ORDER_MIXED) {
+    if (order != SIRIX_CHILD_ORDER_MIXED) {
         return NULL;
     }
     if (in->len < map_len) {
@@ -188,16 +154,16 @@ static const char *take_orders(struct input *in, uint8_t flags, struct sirix_chi
     }
     in->at += map_len;
     in->len -= map_len;
-    return common_order(page) == ORDER_MIXED ? NULL : "an order map of one order";
+    return common_order(page) == SIRIX_CHILD_ORDER_MIXED ? NULL : "an order map of one order";
 }
 
-static const char *decode_child_leaf(struct input *in, struct sirix_child_page *page)
+static const char *decode_child_leaf(struct sirix_child_input *in, struct sirix_child_page *page)
 {
     struct sirix_label before = {0};
     const char *wrong = NULL;
     uint8_t flags = 0;
 
-    if (in->len == 0 || (in->at[0] & ~(unsigned)FLAGS_ALL) != 0) {
+    if (in->len == 0 || (in->at[0] & ~(unsigned)SIRIX_CHILD_FLAGS_ALL) != 0) {
         return "unknown flags";
     }
     flags = in->at[0];
@@ -247,7 +213,7 @@ static size_t encode_name_leaf(const struct sirix_child_page *page, uint8_t *to)
     return len;
 }
 
-static const char *decode_name_leaf(struct input *in, struct sirix_child_page *page)
+static const char *decode_name_leaf(struct sirix_child_input *in, struct sirix_child_page *page)
 {
     struct sirix_child_item *items = page->items;
     uint64_t hash = 0;
@@ -260,13 +226,13 @@ static const char *decode_name_leaf(struct input *in, struct sirix_child_page *p
     hash = sirix_load_u32le(in->at);
     in->at += 4;
     in->len -= 4;
-    if (!take_varint(in, &base)) {
+    if (!sirix_child_take_varint(in, &base)) {
         return "the lowest key is cut off";
     }
     for (uint32_t i = 0; i < page->count; i++) {
         uint64_t distance = 0;
 
-        if (!take_varint(in, &distance)) {
+        if (!sirix_child_take_varint(in, &distance)) {
             return "a key is cut off";
         }
         if (base > INT64_MAX || distance > INT64_MAX - base || base + distance == 0) {
@@ -278,7 +244,7 @@ static const char *decode_name_leaf(struct input *in, struct sirix_child_page *p
     for (uint32_t i = 0; i < page->count; i++) {
         uint64_t distance = 0;
 
-        if (i != 0 && (!take_varint(in, &distance) || distance > UINT32_MAX - hash)) {
+        if (i != 0 && (!sirix_child_take_varint(in, &distance) || distance > UINT32_MAX - hash)) {
             return "a hash is cut off or out of range";
         }
         hash += distance;
@@ -302,7 +268,7 @@ static size_t encode_inner(const struct sirix_child_page *page, enum sirix_child
     for (uint32_t i = 0; i < page->count; i++) {
         assert(page->entries[i].address != 0);
         sirix_store_u64le(to + len, page->entries[i].address);
-        len += ADDRESS_BYTES;
+        len += SIRIX_CHILD_ADDRESS_BYTES;
     }
     for (uint32_t i = 0; i < page->count; i++) {
         len += sirix_varint_encode(page->entries[i].count, to + len);
@@ -314,27 +280,27 @@ static size_t encode_inner(const struct sirix_child_page *page, enum sirix_child
     return len;
 }
 
-static const char *decode_inner(struct input *in, enum sirix_child_kind kind,
+static const char *decode_inner(struct sirix_child_input *in, enum sirix_child_kind kind,
                                 struct sirix_child_page *page)
 {
     struct sirix_label before = {0};
     uint64_t total = 0;
 
-    if (in->len < (size_t)page->count * ADDRESS_BYTES) {
+    if (in->len < (size_t)page->count * SIRIX_CHILD_ADDRESS_BYTES) {
         return "addresses are cut off";
     }
     for (uint32_t i = 0; i < page->count; i++) {
-        page->entries[i].address = sirix_load_u64le(in->at + (size_t)i * ADDRESS_BYTES);
+        page->entries[i].address = sirix_load_u64le(in->at + (size_t)i * SIRIX_CHILD_ADDRESS_BYTES);
         if (page->entries[i].address == 0) {
             return "an address is 0";
         }
     }
-    in->at += (size_t)page->count * ADDRESS_BYTES;
-    in->len -= (size_t)page->count * ADDRESS_BYTES;
+    in->at += (size_t)page->count * SIRIX_CHILD_ADDRESS_BYTES;
+    in->len -= (size_t)page->count * SIRIX_CHILD_ADDRESS_BYTES;
     for (uint32_t i = 0; i < page->count; i++) {
         uint64_t count = 0;
 
-        if (!take_varint(in, &count) || count == 0 || count > INT64_MAX - total) {
+        if (!sirix_child_take_varint(in, &count) || count == 0 || count > INT64_MAX - total) {
             return "a count is cut off or out of range";
         }
         page->entries[i].count = count;
@@ -358,49 +324,6 @@ static const char *decode_inner(struct input *in, enum sirix_child_kind kind,
 }
 
 /* --- Whole pages -------------------------------------------------------------------------------- */
-
-/* Checks the header; gives type, level, count and the bytes behind the header. */
-static const char *open_page(struct sirix_bytes bytes, uint8_t *out_type, uint32_t *out_level,
-                             uint32_t *out_count, struct input *out_in)
-{
-    const uint8_t *data = bytes.data;
-    size_t len = 0;
-
-    if (bytes.len < SIRIX_CHILD_PAGE_HEADER_BYTES) {
-        return "the header is cut off";
-    }
-    len = sirix_load_u16le(data + 2);
-    if (len < SIRIX_CHILD_PAGE_HEADER_BYTES || len > SIRIX_CHILD_PAGE_BYTES_MAX ||
-        len > bytes.len) {
-        return "its length is impossible";
-    }
-    *out_type = data[0];
-    switch (data[0]) {
-    case SIRIX_PAGE_CHILD_LEAF:
-    case SIRIX_PAGE_NAME_LEAF:
-        *out_level = 0;
-        *out_count = data[1];
-        break;
-    case SIRIX_PAGE_CHILD_INNER:
-    case SIRIX_PAGE_NAME_INNER:
-        *out_level = data[1] >> LEVEL_SHIFT;
-        *out_count = (data[1] & COUNT_MASK) + 1U;
-        if (*out_level == 0) {
-            return "an inner page of level 0";
-        }
-        break;
-    default:
-        return "another type of page";
-    }
-    if (*out_count == 0 || *out_count > SIRIX_CHILD_LEAF_MAX) {
-        return "its count is impossible";
-    }
-    *out_in = (struct input){
-        .at = data + SIRIX_CHILD_PAGE_HEADER_BYTES,
-        .len = len - SIRIX_CHILD_PAGE_HEADER_BYTES,
-    };
-    return NULL;
-}
 
 uint64_t sirix_child_page_total(const struct sirix_child_page *page)
 {
@@ -432,7 +355,7 @@ size_t sirix_child_page_encode(const struct sirix_child_page *page, enum sirix_c
     if (page->level != 0) {
         len = encode_inner(page, kind, to);
         to[0] = names ? SIRIX_PAGE_NAME_INNER : SIRIX_PAGE_CHILD_INNER;
-        to[1] = (uint8_t)(page->level << LEVEL_SHIFT | (page->count - 1));
+        to[1] = (uint8_t)(page->level << SIRIX_CHILD_LEVEL_SHIFT | (page->count - 1));
     } else {
         len = names ? encode_name_leaf(page, to) : encode_child_leaf(page, to);
         to[0] = names ? SIRIX_PAGE_NAME_LEAF : SIRIX_PAGE_CHILD_LEAF;
@@ -449,9 +372,9 @@ enum sirix_status sirix_child_page_decode(struct sirix_bytes bytes, uint64_t add
 {
     bool names = kind == SIRIX_CHILD_KIND_NAMES;
     struct sirix_child_page page;
-    struct input in = {0};
+    struct sirix_child_input in = {0};
     uint8_t type = 0;
-    const char *wrong = open_page(bytes, &type, &page.level, &page.count, &in);
+    const char *wrong = sirix_child_input_open(bytes, &type, &page.level, &page.count, &in);
 
     if (wrong == NULL && (type == SIRIX_PAGE_NAME_LEAF || type == SIRIX_PAGE_NAME_INNER) != names) {
         wrong = "a page of the other kind of tree";
@@ -471,160 +394,4 @@ enum sirix_status sirix_child_page_decode(struct sirix_bytes bytes, uint64_t add
     out_page->count = page.count;
     memcpy(out_page->items, page.items, page.count * sizeof(page.items[0]));
     return SIRIX_OK;
-}
-
-enum sirix_status sirix_child_page_links(struct sirix_bytes bytes, uint64_t address,
-                                         size_t *out_len, uint64_t *out_addresses,
-                                         size_t *out_count, struct sirix_error *err)
-{
-    struct input in = {0};
-    uint32_t level = 0;
-    uint32_t count = 0;
-    uint8_t type = 0;
-    const char *wrong = open_page(bytes, &type, &level, &count, &in);
-
-    if (wrong == NULL && level != 0 && in.len < (size_t)count * ADDRESS_BYTES) {
-        wrong = "addresses are cut off";
-    }
-    if (wrong != NULL) {
-        return sirix_page_damaged(address, wrong, err);
-    }
-    *out_len = in.len + SIRIX_CHILD_PAGE_HEADER_BYTES;
-    *out_count = level == 0 ? 0 : count;
-    for (size_t i = 0; i < *out_count; i++) {
-        out_addresses[i] = sirix_load_u64le(in.at + i * ADDRESS_BYTES);
-    }
-    return SIRIX_OK;
-}
-
-enum sirix_status sirix_child_page_load(struct sirix_reader *reader, enum sirix_child_kind kind,
-                                        uint64_t address, uint32_t level,
-                                        struct sirix_child_page *out_page, struct sirix_error *err)
-{
-    struct sirix_bytes bytes = {0};
-    enum sirix_status status =
-        sirix_segment_get(reader, address, SIRIX_CHILD_PAGE_HEADER_BYTES, &bytes, err);
-
-    if (status == SIRIX_OK) {
-        status = sirix_child_page_decode(bytes, address, kind, out_page, err);
-    }
-    if (status == SIRIX_OK && level != SIRIX_CHILD_LEVEL_ANY && out_page->level != level) {
-        status = sirix_page_damaged(address, "its level does not fit the page above", err);
-    }
-    return status;
-}
-
-/* The key of child *index of a leaf, decoding no further. */
-static const char *step_leaf(struct input in, uint64_t index, uint64_t *out_key)
-{
-    uint64_t key = 0;
-    int64_t step = 0;
-    uint8_t flags = 0;
-
-    if (in.len == 0) {
-        return "flags are cut off";
-    }
-    flags = in.at[0];
-    in.at += 1;
-    in.len -= 1;
-    if (!take_varint(&in, &key)) {
-        return "the first key is cut off";
-    }
-    if ((flags & FLAG_STEP) != 0) {
-        if (!take_zigzag(&in, &step)) {
-            return "the distance of its keys is missing";
-        }
-        key += (uint64_t)step * index;
-    } else {
-        for (uint64_t i = 0; i < index; i++) {
-            if (!take_zigzag(&in, &step)) {
-                return "a key is cut off";
-            }
-            key += (uint64_t)step;
-        }
-    }
-    if (key == 0 || key > INT64_MAX) {
-        return "a key is out of range";
-    }
-    *out_key = key;
-    return NULL;
-}
-
-/* The entry that holds item *index, which becomes the index below it; address 0: past the last. */
-static const char *step_inner(struct input in, uint32_t count, uint64_t *index,
-                              uint64_t *out_address)
-{
-    const uint8_t *addresses = in.at;
-    uint64_t left = *index;
-
-    if (in.len < (size_t)count * ADDRESS_BYTES) {
-        return "addresses are cut off";
-    }
-    in.at += (size_t)count * ADDRESS_BYTES;
-    in.len -= (size_t)count * ADDRESS_BYTES;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t below = 0;
-
-        if (!take_varint(&in, &below)) {
-            return "a count is cut off";
-        }
-        if (left < below) {
-            *index = left;
-            *out_address = sirix_load_u64le(addresses + (size_t)i * ADDRESS_BYTES);
-            return NULL;
-        }
-        left -= below;
-    }
-    *out_address = 0;
-    return NULL;
-}
-
-enum sirix_status sirix_child_page_step(struct sirix_bytes bytes, uint64_t address, uint64_t *index,
-                                        uint32_t *out_level, uint64_t *out_below, uint64_t *out_key,
-                                        struct sirix_error *err)
-{
-    struct input in = {0};
-    uint64_t below = 0;
-    uint32_t level = 0;
-    uint32_t count = 0;
-    uint8_t type = 0;
-    const char *wrong = open_page(bytes, &type, &level, &count, &in);
-
-    if (wrong == NULL && type != SIRIX_PAGE_CHILD_LEAF && type != SIRIX_PAGE_CHILD_INNER) {
-        wrong = "a page of the other kind of tree";
-    }
-    if (wrong == NULL && level != 0) {
-        wrong = step_inner(in, count, index, &below);
-    }
-    if (wrong == NULL && (level == 0 ? *index >= count : below == 0)) {
-        return SIRIX_NOT_FOUND;
-    }
-    if (wrong == NULL && level == 0) {
-        wrong = step_leaf(in, *index, out_key);
-    }
-    if (wrong != NULL) {
-        return sirix_page_damaged(address, wrong, err);
-    }
-    *out_level = level;
-    *out_below = below;
-    return SIRIX_OK;
-}
-
-int sirix_child_page_seek(const struct sirix_child_page *page, struct sirix_label label)
-{
-    int low = -1;
-    int high = (int)page->count;
-
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        struct sirix_label at =
-            page->level == 0 ? page->items[middle].label : page->entries[middle].first;
-
-        if (sirix_label_compare(at, label) <= 0) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
 }

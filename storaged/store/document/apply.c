@@ -9,9 +9,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-#include "base/hash.h"
-#include "store/document/diff_state.h"
-#include "store/document/patch_plan.h"
+#include "store/document/apply_state.h"
 
 enum {
     CHANGES_MIN = 64,
@@ -19,22 +17,10 @@ enum {
     KEYED_TEXT_BYTES_MAX = 16 * 1024 * 1024, /* A longer value is streamed, under a new key. */
 };
 
-struct applying {
-    struct sirix_diff *diff;
-    struct sirix_edit *edit;
-    struct sirix_rows rows; /* Of the edit. */
-    struct sirix_map made;  /* Inserted nodes: key in the new revision to key in the target. */
-    struct sirix_change *changes;
-    size_t count;
-    size_t cap;
-    struct sirix_buf text;
-    struct sirix_apply_result result;
-};
-
 /* --- Conflicts ---------------------------------------------------------------------------------- */
 
-static enum sirix_status conflict(struct applying *a, const struct sirix_change *change,
-                                  const char *what, struct sirix_error *err)
+enum sirix_status sirix_apply_conflict(struct sirix_applying *a, const struct sirix_change *change,
+                                       const char *what, struct sirix_error *err)
 {
     enum sirix_diff_side side =
         change->kind == SIRIX_CHANGE_INSERT ? SIRIX_DIFF_AFTER : SIRIX_DIFF_BEFORE;
@@ -57,8 +43,7 @@ static enum sirix_status conflict(struct applying *a, const struct sirix_change 
     return status;
 }
 
-/* Reads a node that the target may not have. */
-static enum sirix_status find_node(struct applying *a, uint64_t key, bool *out_found,
+enum sirix_status sirix_apply_find(struct sirix_applying *a, uint64_t key, bool *out_found,
                                    struct sirix_document_node *out_node, struct sirix_error *err)
 {
     struct sirix_error why = {0};
@@ -75,7 +60,7 @@ static enum sirix_status find_node(struct applying *a, uint64_t key, bool *out_f
 }
 
 /* Whether the target's node has the value of a side: scalars by value, containers by kind. */
-static enum sirix_status has_value(struct applying *a, const struct sirix_document_node *node,
+static enum sirix_status has_value(struct sirix_applying *a, const struct sirix_document_node *node,
                                    const struct sirix_change *change, enum sirix_diff_side side,
                                    bool exactly, bool *out_has, struct sirix_error *err)
 {
@@ -107,7 +92,7 @@ static enum sirix_status has_value(struct applying *a, const struct sirix_docume
 /* --- Values ------------------------------------------------------------------------------------- */
 
 /* Feeds the new revision's value of a change to a value that the edit has begun, and ends it. */
-static enum sirix_status feed_value(struct applying *a, uint64_t key,
+static enum sirix_status feed_value(struct sirix_applying *a, uint64_t key,
                                     struct sirix_edit_result *out_result, struct sirix_error *err)
 {
     const struct sirix_serialise_options options = {.key = key};
@@ -130,7 +115,7 @@ static enum sirix_status feed_value(struct applying *a, uint64_t key,
     return sirix_edit_value_end(a->edit, out_result, err);
 }
 
-static enum sirix_status apply_value(struct applying *a, const struct sirix_change *change,
+static enum sirix_status apply_value(struct sirix_applying *a, const struct sirix_change *change,
                                      struct sirix_error *err)
 {
     const struct sirix_edit_update update = {.target = change->before.key};
@@ -138,13 +123,14 @@ static enum sirix_status apply_value(struct applying *a, const struct sirix_chan
     struct sirix_document_node node;
     bool found = false;
     bool has = false;
-    enum sirix_status status = find_node(a, change->before.key, &found, &node, err);
+    enum sirix_status status = sirix_apply_find(a, change->before.key, &found, &node, err);
 
     if (status == SIRIX_OK && !found) {
-        return conflict(a, change, "its value changed, but the target does not have it", err);
+        return sirix_apply_conflict(a, change, "its value changed, but the target does not have it",
+                                    err);
     }
     if (status == SIRIX_OK && node.parent != change->before.parent) {
-        return conflict(a, change, "the target has it under another parent", err);
+        return sirix_apply_conflict(a, change, "the target has it under another parent", err);
     }
     if (status == SIRIX_OK) {
         status = has_value(a, &node, change, SIRIX_DIFF_AFTER, true, &has, err);
@@ -157,7 +143,8 @@ static enum sirix_status apply_value(struct applying *a, const struct sirix_chan
         status = has_value(a, &node, change, SIRIX_DIFF_BEFORE, false, &has, err);
     }
     if (status == SIRIX_OK && !has) {
-        return conflict(a, change, "the target has neither its old nor its new value", err);
+        return sirix_apply_conflict(a, change, "the target has neither its old nor its new value",
+                                    err);
     }
     if (status == SIRIX_OK) {
         status = sirix_edit_update_begin(a->edit, &update, err);
@@ -171,222 +158,66 @@ static enum sirix_status apply_value(struct applying *a, const struct sirix_chan
 
 /* --- Deletes ------------------------------------------------------------------------------------ */
 
-static enum sirix_status apply_delete(struct applying *a, const struct sirix_change *change,
+static enum sirix_status apply_delete(struct sirix_applying *a, const struct sirix_change *change,
                                       struct sirix_error *err)
 {
     struct sirix_document_node node;
     uint64_t nodes = 0;
     bool found = false;
     bool has = false;
-    enum sirix_status status = find_node(a, change->before.key, &found, &node, err);
+    enum sirix_status status = sirix_apply_find(a, change->before.key, &found, &node, err);
 
     if (status == SIRIX_OK && !found) {
         a->result.already += 1;
         return SIRIX_OK;
     }
     if (status == SIRIX_OK && node.parent != change->before.parent) {
-        return conflict(a, change, "the target has it under another parent", err);
+        return sirix_apply_conflict(a, change, "the target has it under another parent", err);
     }
     if (status == SIRIX_OK) {
         status = has_value(a, &node, change, SIRIX_DIFF_BEFORE, false, &has, err);
     }
     if (status == SIRIX_OK && !has) {
-        return conflict(a, change, "it was deleted, but the target has another value there", err);
+        return sirix_apply_conflict(a, change,
+                                    "it was deleted, but the target has another value there", err);
     }
     a->result.applied += 1;
     return status == SIRIX_OK ? sirix_edit_delete(a->edit, change->before.key, &nodes, err)
                               : status;
 }
 
-/* --- Renames ------------------------------------------------------------------------------------ */
-
-/* Reads a member's name in one revision into a->text. */
-static enum sirix_status read_name(struct applying *a, const struct sirix_change *change,
-                                   enum sirix_diff_side side, struct sirix_error *err)
-{
-    sirix_buf_clear(&a->text);
-    return sirix_diff_name(a->diff, change, side, &a->text, err);
-}
-
-/* The hash of a name among all names of all objects. */
-static uint64_t hash_name(const struct applying *a, uint64_t parent)
-{
-    const struct sirix_name_seed *seed = sirix_resource_name_seed(a->rows.resource);
-
-    return sirix_name_hash(seed, sirix_buf_view(&a->text)).high ^ sirix_mix64(parent);
-}
-
-/* which: places of the renames among the changes. blocker[i]: see patch_plan.h. */
-static enum sirix_status find_blockers(struct applying *a, const size_t *which, size_t count,
-                                       size_t *blocker, struct sirix_error *err)
-{
-    struct sirix_map old_names;
-    enum sirix_status status = SIRIX_OK;
-
-    sirix_map_init(&old_names);
-    for (size_t i = 0; i < count && status == SIRIX_OK; i++) {
-        const struct sirix_change *change = &a->changes[which[i]];
-
-        status = read_name(a, change, SIRIX_DIFF_BEFORE, err);
-        if (status == SIRIX_OK) {
-            status = sirix_map_put(&old_names, hash_name(a, change->before.parent), i, err);
-        }
-    }
-    for (size_t i = 0; i < count && status == SIRIX_OK; i++) {
-        const struct sirix_change *change = &a->changes[which[i]];
-        uint64_t found = 0;
-
-        status = read_name(a, change, SIRIX_DIFF_AFTER, err);
-        if (status == SIRIX_OK) {
-            bool blocked = sirix_map_get(&old_names, hash_name(a, change->before.parent), &found);
-            blocker[i] = blocked ? (size_t)found : SIZE_MAX;
-        }
-    }
-    sirix_map_deinit(&old_names);
-    return status;
-}
-
-/* Checks a rename against the target; *out_todo: it has the old name still. */
-static enum sirix_status check_rename(struct applying *a, const struct sirix_change *change,
-                                      bool *out_todo, struct sirix_error *err)
-{
-    struct sirix_document_node node;
-    bool equal = false;
-    bool found = false;
-    enum sirix_status status = find_node(a, change->before.key, &found, &node, err);
-
-    if (status == SIRIX_OK && !found) {
-        return conflict(a, change, "it was renamed, but the target does not have it", err);
-    }
-    if (status == SIRIX_OK && (node.parent != change->before.parent || !node.is_member)) {
-        return conflict(a, change, "the target has it under another parent", err);
-    }
-    if (status == SIRIX_OK) {
-        status = read_name(a, change, SIRIX_DIFF_AFTER, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_rows_name_equals(&a->rows, sirix_node_listed(&node),
-                                        sirix_buf_view(&a->text), &equal, err);
-    }
-    if (status == SIRIX_OK && equal) {
-        *out_todo = false;
-        return SIRIX_OK;
-    }
-    if (status == SIRIX_OK) {
-        status = read_name(a, change, SIRIX_DIFF_BEFORE, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_rows_name_equals(&a->rows, sirix_node_listed(&node),
-                                        sirix_buf_view(&a->text), &equal, err);
-    }
-    if (status == SIRIX_OK && !equal) {
-        return conflict(a, change, "the target has it under a third name", err);
-    }
-    *out_todo = status == SIRIX_OK;
-    return status;
-}
-
-/* One step of the plan. Of a cycle one member bears a name of ours in between. */
-static enum sirix_status rename_step(struct applying *a, const struct sirix_change *change,
-                                     enum sirix_rename_step_kind kind, struct sirix_error *err)
-{
-    uint64_t key = change->before.key;
-    uint64_t other = 0;
-    bool changed = false;
-    enum sirix_status status = SIRIX_OK;
-
-    if (kind == SIRIX_RENAME_REMOVE) {
-        sirix_buf_clear(&a->text);
-        status = sirix_buf_printf(&a->text, err, "\\u0000renaming %" PRIu64, key);
-        return status == SIRIX_OK
-                   ? sirix_edit_rename(a->edit, key, sirix_buf_view(&a->text), &changed, err)
-                   : status;
-    }
-    status = read_name(a, change, SIRIX_DIFF_AFTER, err);
-    if (status == SIRIX_OK) {
-        status = sirix_edit_member(a->edit, change->before.parent, sirix_buf_view(&a->text), &other,
-                                   err);
-        if (status == SIRIX_OK) {
-            return conflict(a, change, "the target has another member of its new name", err);
-        }
-    }
-    if (status == SIRIX_NOT_FOUND) {
-        status = sirix_edit_rename(a->edit, key, sirix_buf_view(&a->text), &changed, err);
-        a->result.applied += 1;
-    }
-    return status;
-}
-
-static enum sirix_status apply_renames(struct applying *a, struct sirix_error *err)
-{
-    size_t *which = malloc((a->count + 1) * sizeof(*which));
-    size_t *blocker = malloc((a->count + 1) * sizeof(*blocker));
-    struct sirix_rename_step *steps = malloc((a->count + 1) * 2 * sizeof(*steps));
-    enum sirix_status status = SIRIX_OK;
-    size_t count = 0;
-    size_t step_count = 0;
-
-    if (which == NULL || blocker == NULL || steps == NULL) {
-        status = sirix_fail(err, SIRIX_NO_MEMORY, "allocate the renames of a diff");
-        goto out;
-    }
-    for (size_t i = 0; i < a->count && status == SIRIX_OK; i++) {
-        bool todo = false;
-
-        if (a->changes[i].kind == SIRIX_CHANGE_RENAME) {
-            status = check_rename(a, &a->changes[i], &todo, err);
-            a->result.already += status == SIRIX_OK && !todo ? 1 : 0;
-        }
-        if (todo) {
-            which[count++] = i;
-        }
-    }
-    if (status == SIRIX_OK) {
-        status = find_blockers(a, which, count, blocker, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_rename_plan(blocker, count, steps, &step_count, err);
-    }
-    for (size_t i = 0; i < step_count && status == SIRIX_OK; i++) {
-        status = rename_step(a, &a->changes[which[steps[i].rename]], steps[i].kind, err);
-    }
-
-out:
-    free(which);
-    free(blocker);
-    free(steps);
-    return status;
-}
-
 /* --- Places ------------------------------------------------------------------------------------- */
 
 /* Checks parent and anchor of a change's new place; gives the place in the edit's words. */
-static enum sirix_status find_place(struct applying *a, const struct sirix_change *change,
+static enum sirix_status find_place(struct sirix_applying *a, const struct sirix_change *change,
                                     struct sirix_edit_insert *out_insert, struct sirix_error *err)
 {
     uint64_t parent = change->after.parent;
     uint64_t anchor = change->anchor;
     struct sirix_document_node node;
     bool found = false;
-    enum sirix_status status = find_node(a, parent, &found, &node, err);
+    enum sirix_status status = sirix_apply_find(a, parent, &found, &node, err);
 
     if (status == SIRIX_OK && parent == 0) {
         *out_insert = (struct sirix_edit_insert){.target = 0, .place = SIRIX_PLACE_FIRST_CHILD};
-        return node.child_count == 0 ? SIRIX_OK
-                                     : conflict(a, change, "the target has a value already", err);
+        return node.child_count == 0
+                   ? SIRIX_OK
+                   : sirix_apply_conflict(a, change, "the target has a value already", err);
     }
     if (status == SIRIX_OK && !found) {
-        return conflict(a, change, "the target does not have its parent", err);
+        return sirix_apply_conflict(a, change, "the target does not have its parent", err);
     }
     if (status == SIRIX_OK &&
         node.kind != (change->is_member ? SIRIX_NODE_OBJECT : SIRIX_NODE_ARRAY)) {
-        return conflict(a, change, "its parent is another kind of value in the target", err);
+        return sirix_apply_conflict(a, change, "its parent is another kind of value in the target",
+                                    err);
     }
     (void)sirix_map_get(&a->made, anchor, &anchor);
     if (status == SIRIX_OK && anchor != 0) {
-        status = find_node(a, anchor, &found, &node, err);
+        status = sirix_apply_find(a, anchor, &found, &node, err);
         if (status == SIRIX_OK && (!found || node.parent != parent)) {
-            return conflict(a, change, "its left sibling is not there in the target", err);
+            return sirix_apply_conflict(a, change, "its left sibling is not there in the target",
+                                        err);
         }
     }
     *out_insert = (struct sirix_edit_insert){
@@ -397,7 +228,7 @@ static enum sirix_status find_place(struct applying *a, const struct sirix_chang
 }
 
 /* Whether an insert has been done already: the same value under the same key or name. */
-static enum sirix_status is_there(struct applying *a, const struct sirix_change *change,
+static enum sirix_status is_there(struct sirix_applying *a, const struct sirix_change *change,
                                   struct sirix_bytes name, bool *out_there, struct sirix_error *err)
 {
     struct sirix_document_node node;
@@ -413,12 +244,13 @@ static enum sirix_status is_there(struct applying *a, const struct sirix_change 
         }
     }
     if (status == SIRIX_OK) {
-        status = find_node(a, key, &found, &node, err);
+        status = sirix_apply_find(a, key, &found, &node, err);
     }
     if (status == SIRIX_OK && found && node.parent == change->after.parent) {
         status = has_value(a, &node, change, SIRIX_DIFF_AFTER, true, out_there, err);
         if (status == SIRIX_OK && !*out_there && change->is_member) {
-            return conflict(a, change, "the target has another member of its name", err);
+            return sirix_apply_conflict(a, change, "the target has another member of its name",
+                                        err);
         }
         if (status == SIRIX_OK && *out_there && key != change->after.key) {
             status = sirix_map_put(&a->made, change->after.key, key, err);
@@ -428,7 +260,7 @@ static enum sirix_status is_there(struct applying *a, const struct sirix_change 
 }
 
 /* Inserts under the new revision's key if that is free, else under a new one. */
-static enum sirix_status insert_value(struct applying *a, const struct sirix_change *change,
+static enum sirix_status insert_value(struct sirix_applying *a, const struct sirix_change *change,
                                       const struct sirix_edit_insert *insert,
                                       struct sirix_error *err)
 {
@@ -436,7 +268,7 @@ static enum sirix_status insert_value(struct applying *a, const struct sirix_cha
     struct sirix_document_node node;
     bool taken = false;
     bool cut = false;
-    enum sirix_status status = find_node(a, change->after.key, &taken, &node, err);
+    enum sirix_status status = sirix_apply_find(a, change->after.key, &taken, &node, err);
 
     sirix_buf_clear(&a->text);
     if (status == SIRIX_OK && !taken && change->after.parent != 0) {
@@ -459,7 +291,7 @@ static enum sirix_status insert_value(struct applying *a, const struct sirix_cha
     return status;
 }
 
-static enum sirix_status apply_insert(struct applying *a, const struct sirix_change *change,
+static enum sirix_status apply_insert(struct sirix_applying *a, const struct sirix_change *change,
                                       struct sirix_error *err)
 {
     struct sirix_edit_insert insert;
@@ -492,7 +324,7 @@ out:
     return status;
 }
 
-static enum sirix_status apply_move(struct applying *a, const struct sirix_change *change,
+static enum sirix_status apply_move(struct sirix_applying *a, const struct sirix_change *change,
                                     struct sirix_error *err)
 {
     struct sirix_edit_insert place;
@@ -501,13 +333,14 @@ static enum sirix_status apply_move(struct applying *a, const struct sirix_chang
     bool found = false;
     bool changed = false;
     uint64_t key = 0;
-    enum sirix_status status = find_node(a, change->before.key, &found, &node, err);
+    enum sirix_status status = sirix_apply_find(a, change->before.key, &found, &node, err);
 
     if (status == SIRIX_OK && !found) {
-        return conflict(a, change, "it was moved, but the target does not have it", err);
+        return sirix_apply_conflict(a, change, "it was moved, but the target does not have it",
+                                    err);
     }
     if (status == SIRIX_OK && node.parent != change->before.parent) {
-        return conflict(a, change, "the target has it under another parent", err);
+        return sirix_apply_conflict(a, change, "the target has it under another parent", err);
     }
     if (status == SIRIX_OK) {
         status = find_place(a, change, &place, err);
@@ -523,7 +356,7 @@ static enum sirix_status apply_move(struct applying *a, const struct sirix_chang
 
 /* --- The whole ---------------------------------------------------------------------------------- */
 
-static enum sirix_status collect(struct applying *a, struct sirix_error *err)
+static enum sirix_status collect(struct sirix_applying *a, struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
 
@@ -548,7 +381,7 @@ static enum sirix_status collect(struct applying *a, struct sirix_error *err)
     return status == SIRIX_NOT_FOUND ? SIRIX_OK : status;
 }
 
-static enum sirix_status apply_all(struct applying *a, struct sirix_error *err)
+static enum sirix_status apply_all(struct sirix_applying *a, struct sirix_error *err)
 {
     enum sirix_status status = collect(a, err);
 
@@ -564,7 +397,7 @@ static enum sirix_status apply_all(struct applying *a, struct sirix_error *err)
         }
     }
     if (status == SIRIX_OK) {
-        status = apply_renames(a, err);
+        status = sirix_apply_renames(a, err);
     }
     for (size_t i = 0; i < a->count && status == SIRIX_OK; i++) {
         if (a->changes[i].kind == SIRIX_CHANGE_INSERT) {
@@ -580,7 +413,7 @@ enum sirix_status sirix_apply(struct sirix_diff *diff, struct sirix_edit *edit,
                               struct sirix_map *keys, struct sirix_apply_result *out_result,
                               struct sirix_error *err)
 {
-    struct applying a = {.diff = diff, .edit = edit, .rows = sirix_rows_of_edit(edit)};
+    struct sirix_applying a = {.diff = diff, .edit = edit, .rows = sirix_rows_of_edit(edit)};
     enum sirix_status status = SIRIX_OK;
     uint64_t key = 0;
     uint64_t made = 0;
