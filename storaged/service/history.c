@@ -322,6 +322,12 @@ enum sirix_status sirix_service_node_history(const struct sirix_request *request
         }
         sirix_view_close(&view);
     }
+    if (status == SIRIX_OK && !page.pending && page.history.count == 0 && !page.full) {
+        status = sirix_fail_reason(err, SIRIX_NOT_FOUND, SIRIX_REASON_NODE_UNKNOWN,
+                                   "no revision on the way to this one has had node %" PRIu64,
+                                   wanted->node_key);
+        sirix_error_set_field(err, "node_key");
+    }
     if (status == SIRIX_OK && page.pending && !page.full) {
         /* The oldest: the revision that made the node. */
         struct sirix_node_history_entry *first = &page.history.entries[page.history.count++];
