@@ -68,6 +68,7 @@ enum sirix_json_event_kind {
     SIRIX_JSON_END, /* The value and the input are over. Given again if asked again. */
 };
 
+/* Fields that do not name the event's kind have no meaning. */
 struct sirix_json_event {
     enum sirix_json_event_kind kind;
     bool has_escapes; /* NAME, STRING, STRING_PART: text holds a backslash. */
@@ -120,6 +121,7 @@ struct sirix_json_reader {
     struct sirix_json_level *levels;
     unsigned depth;
     unsigned level_cap;
+    unsigned kept_depth;      /* Outer levels whose names do not lie in the chunk. */
     enum sirix_status failed; /* Not OK: the error is final. */
     struct sirix_error error;
 };

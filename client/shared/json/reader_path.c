@@ -92,6 +92,9 @@ void reader_note_name(struct sirix_json_reader *reader, struct sirix_bytes name,
 {
     struct sirix_json_level *level = &reader->levels[reader->depth - 1];
 
+    if (reader->kept_depth >= reader->depth) {
+        reader->kept_depth = reader->depth - 1;
+    }
     level->name = name.len == 0 ? NULL : name.data;
     level->name_len = (uint32_t)name.len;
     level->has_name = true;
@@ -103,9 +106,10 @@ void reader_note_name(struct sirix_json_reader *reader, struct sirix_bytes name,
 
 void reader_keep_names(struct sirix_json_reader *reader)
 {
-    for (unsigned i = reader->depth; i > 0; i--) {
+    for (unsigned i = reader->depth; i > reader->kept_depth; i--) {
         keep_name(&reader->levels[i - 1]);
     }
+    reader->kept_depth = reader->depth;
 }
 
 /* --- Pointer ---------------------------------------------------------------------------------- */

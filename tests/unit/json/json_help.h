@@ -1,4 +1,4 @@
-/* Small helpers of the JSON tests: texts, and a tree of a text. */
+/* What the JSON tests share: texts, and a tree of a text. */
 #ifndef TESTS_UNIT_JSON_JSON_HELP_H
 #define TESTS_UNIT_JSON_JSON_HELP_H
 
