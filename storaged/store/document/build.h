@@ -25,7 +25,9 @@ enum {
     SIRIX_BUILD_BULK_RUN_MIN = 64 * 1024,
     SIRIX_BUILD_BULK_RUN_MAX = 1024 * 1024,
     SIRIX_BUILD_EVENTS_PER_RELIEF = 4096,
-    SIRIX_BUILD_NAME_BYTES_MAX = 8 * 1024 * 1024, /* Of one name index in the making. */
+    SIRIX_BUILD_NAME_BYTES =
+        8 * 1024 * 1024, /* Of one name index in the making, before it spills. */
+    SIRIX_BUILD_NAME_BYTES_NO_DIR = 256 * 1024 * 1024, /* Where it cannot. */
 };
 
 enum sirix_build_form {

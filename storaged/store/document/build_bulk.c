@@ -38,9 +38,10 @@ static enum sirix_status on_duplicate(void *context, uint64_t earlier_key, uint6
 static enum sirix_status names_new(struct sirix_build *build, struct sirix_name_bulk **out_names,
                                    struct sirix_error *err)
 {
+    const char *dir = sirix_database_dir(sirix_resource_database(build->edit->base.resource));
     const struct sirix_name_bulk_options options = {
-        .memory_bytes = SIRIX_BUILD_NAME_BYTES_MAX,
-        .spill_dir = sirix_database_dir(sirix_resource_database(build->edit->base.resource)),
+        .memory_bytes = dir != NULL ? SIRIX_BUILD_NAME_BYTES : SIRIX_BUILD_NAME_BYTES_NO_DIR,
+        .spill_dir = dir,
         .duplicate = on_duplicate,
         .context = build,
     };
