@@ -1,0 +1,503 @@
+#!/usr/bin/python3
+"""sirixctl from the outside: answers, exit codes, terminals, and the daemon that it starts.
+
+    test_cli.py SIRIXCTL STORAGED [unittest arguments]
+"""
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SIRIXCTL = ""
+STORAGED = ""
+LIMIT_S = 60
+
+
+class Folder(unittest.TestCase):
+    """Each test has a data folder of its own."""
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="sirix cli ")
+        self.data = os.path.join(self.dir, "data")
+
+    def tearDown(self):
+        pid = self.daemon()
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+            self.wait_for_end(pid)
+        shutil.rmtree(self.dir)
+
+    # --- Helpers ------------------------------------------------------------------------------
+
+    def flags(self):
+        return ["--data", self.data, "--storaged", STORAGED]
+
+    def run_ctl(self, *args, code=0, stdin=b"", env=None):
+        """Runs a command and checks its exit code; stdout and stderr as text."""
+        done = subprocess.run([SIRIXCTL, *args, *self.flags()], input=stdin, timeout=LIMIT_S,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+        self.assertEqual(done.returncode, code, (args, done.stdout, done.stderr))
+        return done.stdout.decode(), done.stderr.decode()
+
+    def ask(self, *args, **more):
+        return json.loads(self.run_ctl(*args, "--json", **more)[0])
+
+    def error(self, *args, code, **more):
+        return json.loads(self.run_ctl(*args, "--json", code=code, **more)[1])["error"]
+
+    def file(self, name, text):
+        path = os.path.join(self.dir, name)
+        with open(path, "wb") as out:
+            out.write(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def load(self, value, name="db/res"):
+        return self.ask("import", name, "-", stdin=json.dumps(value).encode())
+
+    def export(self, name="db/res", *args):
+        return json.loads(self.run_ctl("export", name, *args)[0])
+
+    def daemon(self):
+        """The daemon of the folder, if it lives: what wrote the log last."""
+        log = os.path.join(self.data, "storaged.log")
+        if not os.path.exists(log):
+            return None
+        with open(log) as lines:
+            pids = [json.loads(line)["pid"] for line in lines if '"msg":"serving"' in line]
+        if not pids:
+            return None
+        try:
+            os.kill(pids[-1], 0)
+        except ProcessLookupError:
+            return None
+        return pids[-1]
+
+    def wait_for_end(self, pid):
+        end = time.monotonic() + LIMIT_S
+        while time.monotonic() < end:
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                return
+            time.sleep(0.01)
+        self.fail("the daemon lives on")
+
+    def on_terminal(self, *args, env=None):
+        """Runs a command on a terminal and returns all that it wrote there."""
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(SIRIXCTL, [SIRIXCTL, *args, *self.flags()],
+                      {"TERM": "xterm", "PATH": "/usr/bin:/bin", **(env or {})})
+        seen = b""
+        while True:
+            ready, _, _ = select.select([fd], [], [], LIMIT_S)
+            self.assertTrue(ready, "nothing comes any more")
+            try:
+                piece = os.read(fd, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            seen += piece
+        os.close(fd)
+        _, status = os.waitpid(pid, 0)
+        return seen.decode(), os.waitstatus_to_exitcode(status)
+
+
+class Workflow(Folder):
+    def test_a_document_goes_through_its_whole_life(self):
+        first = self.load({"users": [{"name": "Ann", "age": 30}], "n": None})
+        self.assertTrue(first["databaseCreated"] and first["resourceCreated"])
+        update = self.ask("update", "db/res", "/users/[0]/age", "31", "--message", "a birthday",
+                          "--on-behalf-of", "ann")
+        self.assertEqual(update["parentRevision"], first["revision"])
+        self.ask("insert", "db/res", "/users", '{"name":"Bob"}', "--position", "last")
+        self.ask("insert", "db/res", "0", "1.10", "--name", "x")
+        self.ask("rename", "db/res", "/n", "m")
+        self.ask("move", "db/res", "/users/[1]", "/users/[0]", "--position", "before")
+        self.ask("delete", "db/res", "/x")
+        self.assertEqual(self.export(), {"users": [{"name": "Bob"}, {"name": "Ann", "age": 31}],
+                                         "m": None})
+
+        history = self.ask("history", "db/res")["revisions"]
+        numbers = [entry["revision"] for entry in history]
+        self.assertEqual(numbers, sorted(numbers, reverse=True))
+        birthday = next(e for e in history if e["revision"] == update["revision"])
+        self.assertEqual((birthday["message"], birthday["onBehalfOf"]), ("a birthday", "ann"))
+        self.assertEqual(len(self.ask("history", "db/res", "--count", "2")["revisions"]), 2)
+
+        self.ask("revert", "db/res@%d" % first["revision"])
+        self.assertEqual(self.export(), {"users": [{"name": "Ann", "age": 30}], "n": None})
+        self.assertEqual(self.ask("verify", "db")["problemCount"], 0)
+
+    def test_names_behind_the_at_are_resolved_as_documented(self):
+        one = self.load([1])["revision"]
+        two = self.ask("update", "db/res", "/[0]", "2")
+        self.ask("snapshot", "create", "db/res@%d" % one, "label")
+        self.ask("branch", "create", "db/res@%d" % one, "fork")
+        self.ask("update", "db/res", "/[0]", "3", "--branch", "fork")
+
+        for name, value in (("@%d" % one, [1]), ("@label", [1]), ("@fork", [3]), ("", [2]),
+                            ("@main", [2]), ("@" + two["timestamp"], [2]),
+                            ("@9999-01-01", [2])):
+            with self.subTest(name):
+                self.assertEqual(self.export("db/res" + name), value)
+        self.assertEqual(self.export("db/res", "--branch", "fork"), [3])
+        self.assertEqual(self.export("db/res@9999-01-01", "--branch", "fork"), [3])
+        # A label called main is not what @main means.
+        self.ask("snapshot", "create", "db/res@%d" % one, "main")
+        self.assertEqual(self.export("db/res@main"), [2])
+        self.run_ctl("export", "db/res@label", "--branch", "fork", code=64)
+        self.assertEqual(self.error("export", "db/res@nothing", code=66)["reason"],
+                         "branch_unknown")
+        self.assertEqual(self.error("export", "db/res@2024-01-01T10:00", code=65)["status"],
+                         "invalid")
+
+    def test_branches_are_promoted_and_end(self):
+        self.load([1])
+        self.ask("branch", "create", "db/res", "try", "--ttl", "3600")
+        self.ask("update", "db/res", "/[0]", "2", "--branch", "try")
+        listed = {b["name"]: b for b in self.ask("branch", "list", "db/res")["branches"]}
+        self.assertIsNotNone(listed["try"]["expiresAt"])
+        promoted = self.ask("branch", "promote", "db/res", "try")
+        self.assertTrue(promoted["changed"])
+        self.assertEqual(self.export(), [2])
+        self.assertFalse(self.ask("branch", "promote", "db/res", "try")["changed"])
+        self.ask("branch", "delete", "db/res", "try")
+        self.assertEqual([b["name"] for b in self.ask("branch", "list", "db/res")["branches"]],
+                         ["main"])
+
+    def test_snapshots_are_listed_as_the_file_that_they_once_were(self):
+        revision = self.load([1])["revision"]
+        made = self.ask("snapshot", "create", "db/res", "before")
+        self.assertEqual(self.ask("snapshot", "list", "db/res"),
+                         {"before": {"revision": revision, "timestamp": made["timestamp"]}})
+        self.ask("update", "db/res", "/[0]", "2")
+        self.assertEqual(self.error("snapshot", "create", "db/res", "before", code=73)["status"],
+                         "already_exists")
+        self.assertTrue(self.ask("snapshot", "create", "db/res", "before",
+                                 "--replace")["changed"])
+        self.ask("snapshot", "delete", "db/res", "before")
+        self.assertEqual(self.ask("snapshot", "list", "db/res"), {})
+
+    def test_a_diff_has_three_forms(self):
+        one = self.load({"a": [1, 2], "b": "x"})["revision"]
+        self.ask("update", "db/res", "/b", '"y"')
+        self.ask("insert", "db/res", "/a", "0")
+        whole = self.ask("diff", "db/res@%d" % one, "@main")
+        self.assertEqual(whole["counts"]["inserts"], 1)
+        self.assertEqual(whole["counts"]["updates"], 1)
+        self.assertEqual({c["type"] for c in whole["changes"]}, {"insert", "update"})
+        stat = self.ask("diff", "db/res@%d" % one, "@main", "--stat")
+        self.assertEqual(stat["counts"], whole["counts"])
+        self.assertNotIn("changes", stat)
+        patch, _ = self.run_ctl("diff", "db/res@%d" % one, "@main", "--json-patch")
+        self.ask("branch", "create", "db/res@%d" % one, "old")
+        self.ask("apply", "db/res", "-", "--branch", "old", stdin=patch.encode())
+        self.assertEqual(self.export("db/res@old"), self.export())
+        self.assertEqual(len(self.ask("diff", "db/res")["changes"]), 1)  # Of its parent.
+        self.run_ctl("diff", "db/res", "--stat", "--json-patch", code=64)
+
+    def test_databases_and_resources_are_made_listed_and_dropped(self):
+        self.ask("create", "db")
+        self.ask("create", "db/empty")
+        self.load([1], "db/full")
+        self.assertEqual([d["name"] for d in self.ask("list")["databases"]], ["db"])
+        self.assertEqual([r["name"] for r in self.ask("list", "db")["resources"]],
+                         ["empty", "full"])
+        self.assertEqual(self.ask("list", "db/full")["resource"], "full")
+        self.run_ctl("drop", "db/full", code=64)
+        self.ask("drop", "db/full", "--yes")
+        self.ask("drop", "db", "--yes")
+        self.assertEqual(self.ask("list")["databases"], [])
+
+
+class Transfers(Folder):
+    def test_ndjson_is_known_by_suffix_and_by_flag(self):
+        path = self.file("lines.ndjson", '{"a":1}\n\n{"a":2}\n')
+        self.assertEqual(self.ask("import", "db/one", path)["items"], 2)
+        self.ask("import", "db/two", "-", "--ndjson", stdin=b"1\n2\n")
+        self.assertEqual(self.export("db/one"), [{"a": 1}, {"a": 2}])
+        self.assertEqual(self.run_ctl("export", "db/two", "--ndjson")[0], "1\n2\n")
+
+    def test_several_files_go_into_the_resources_of_their_names(self):
+        paths = [self.file("one.json", "[1]"), self.file("two.jsonl", "2\n"),
+                 self.file("three", "3")]
+        self.run_ctl("import", "db", *paths)
+        self.assertEqual([self.export("db/" + n) for n in ("one", "two", "three")], [[1], [2], 3])
+        self.run_ctl("import", "db/res", *paths, code=64)
+
+    def test_a_wrong_text_changes_nothing_and_says_where(self):
+        error = self.error("import", "db/res", self.file("bad.json", '{"a":[1,}'), code=65)
+        self.assertEqual((error["reason"], error["offset"], error["pointer"]),
+                         ("json_syntax", 8, "/a/1"))
+        self.assertEqual(self.error("import", "db/res", self.file("twice", '{"a":1,"a":2}'),
+                                    code=65)["reason"], "duplicate_key")
+        kept = self.ask("import", "db/res", self.file("twice", '{"a":1,"a":2}'),
+                        "--duplicate-keys", "last")
+        self.assertEqual(kept["duplicatesDropped"], 1)
+        self.assertEqual(self.error("import", "db/res", self.file("x", "1"), code=73)["reason"],
+                         "resource_has_value")
+        self.ask("import", "db/res", self.file("x", "1"), "--replace")
+        self.assertEqual(self.export(), 1)
+        self.run_ctl("import", "db/res", os.path.join(self.dir, "missing"), code=66)
+
+    def test_an_import_can_go_into_a_place(self):
+        self.load({"list": [1, 2]})
+        self.ask("import", "db/res", self.file("x", "[9]"), "--at", "/list", "--position", "1")
+        self.ask("import", "db/res", self.file("x", "true"), "--at", "0", "--name", "flag")
+        self.assertEqual(self.export()["list"], [1, [9], 2])
+        self.assertIs(self.export()["flag"], True)
+
+    def test_large_values_and_documents_pass_whole(self):
+        text = "x" * (3 * 1024 * 1024)
+        self.load(["small"])
+        self.ask("update", "db/res", "/[0]", "-", stdin=json.dumps(text).encode())
+        self.assertEqual(self.export(), [text])
+
+    def test_exact_numbers_and_odd_strings_survive(self):
+        text = '[1.10,1e400,-0,"\\u0000\\u202e\\u007f",12345678901234567890123]'
+        self.ask("import", "db/res", "-", stdin=text.encode())
+        out, _ = self.run_ctl("export", "db/res")
+        self.assertEqual(out, '[1.10,1e400,-0,"\\u0000\u202e\u007f",12345678901234567890123]\n')
+
+    def test_an_exported_file_appears_whole_or_not_at_all(self):
+        self.load([1, 2])
+        path = os.path.join(self.dir, "out.json")
+        self.run_ctl("export", "db/res", "--output", path)
+        with open(path) as out:
+            self.assertEqual(out.read(), "[1,2]\n")
+        self.run_ctl("export", "db/res@99", "--output", os.path.join(self.dir, "no.json"), code=66)
+        self.assertFalse(os.path.exists(os.path.join(self.dir, "no.json")))
+
+    def test_output_that_cannot_be_written_is_an_error(self):
+        self.load([1])
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([SIRIXCTL, "export", "db/res", *self.flags()], stdout=full,
+                                  stderr=subprocess.PIPE, timeout=LIMIT_S)
+        self.assertEqual(done.returncode, 74)
+
+
+class Writing(Folder):
+    def test_an_expected_revision_that_moved_is_a_conflict_that_names_the_head(self):
+        first = self.load([1])["revision"]
+        head = self.ask("update", "db/res", "/[0]", "2")["revision"]
+        error = self.error("update", "db/res", "/[0]", "3", "--expected-revision", str(first),
+                           code=75)
+        self.assertEqual((error["reason"], error["currentRevision"]), ("revision_moved", head))
+
+    def test_the_same_idempotency_key_answers_the_same(self):
+        self.load([1])
+        args = ("update", "db/res", "/[0]", "2", "--idempotency-key", "once")
+        first = self.ask(*args)
+        again = self.ask(*args)
+        self.assertEqual(again["revision"], first["revision"])
+        self.assertTrue(again["replayed"])
+
+    def test_a_patch_is_applied_as_one_revision(self):
+        before = self.load({"a": [1, 2, 3], "b": {"x": 1, "y": [{"z": 1}]}, "c": "s"})
+        patch = [
+            {"op": "test", "path": "/a/1", "value": 2.0},
+            {"op": "add", "path": "/a/1", "value": 9},
+            {"op": "add", "path": "/a/-", "value": {"q": []}},
+            {"op": "replace", "path": "/b/x", "value": {"k": 1}},
+            {"op": "remove", "path": "/c"},
+            {"op": "add", "path": "/d~1e", "value": None},
+            {"op": "move", "from": "/a/0", "path": "/a/2"},
+            {"op": "move", "from": "/b/y/0", "path": "/f"},
+        ]
+        done = self.ask("apply", "db/res", "-", stdin=json.dumps(patch).encode())
+        self.assertEqual(done["parentRevision"], before["revision"])
+        self.assertEqual(done["tests"], 1)
+        self.assertEqual(self.export(), {"a": [9, 2, 1, 3, {"q": []}],
+                                         "b": {"x": {"k": 1}, "y": []}, "d/e": None, "f": {"z": 1}})
+
+    def test_a_patch_that_does_not_fit_changes_nothing(self):
+        self.load({"a": [1]})
+        cases = (
+            ([{"op": "add", "path": "/b", "value": 1},
+              {"op": "test", "path": "/a/0", "value": 2}], 65, "patch_test"),
+            ([{"op": "remove", "path": "/zz"}], 65, "patch_target"),
+            ([{"op": "add", "path": "/a/5", "value": 1}], 65, "patch_target"),
+            ([{"op": "add", "path": "/a/00", "value": 1}], 65, "patch_target"),
+            ([{"op": "remove", "path": ""}], 65, "patch_target"),
+            ([{"op": "move", "from": "/a", "path": "/a/0"}], 65, "patch_target"),
+            ([{"op": "frob", "path": ""}], 65, "field_invalid"),
+            ([{"op": "add", "path": "/b"}], 65, "field_missing"),
+            ({}, 65, "field_invalid"),
+        )
+        for patch, code, reason in cases:
+            with self.subTest(patch):
+                error = self.error("apply", "db/res", "-", code=code,
+                                   stdin=json.dumps(patch).encode())
+                self.assertEqual(error["reason"], reason)
+        self.assertEqual(self.export(), {"a": [1]})
+        self.ask("apply", "db/res", "-", "--dry-run",
+                 stdin=b'[{"op":"remove","path":"/a"}]')
+        self.assertEqual(self.export(), {"a": [1]})
+
+    def test_a_patch_puts_the_first_value(self):
+        self.ask("create", "db")
+        self.ask("create", "db/res")
+        self.ask("apply", "db/res", "-", stdin=b'[{"op":"add","path":"","value":[1]}]')
+        self.assertEqual(self.export(), [1])
+
+
+class CommandLine(Folder):
+    def test_mistakes_end_with_64_and_a_guess(self):
+        cases = (
+            (["histroy"], "did you mean `history`?"),
+            (["export", "db/res", "--brnch", "x"], "did you mean --branch?"),
+            (["export"], "wants DB/RESOURCE"),
+            (["export", "db/res", "more"], "nothing else"),
+            (["export", "db/res", "--indent", "-1"], "whole number"),
+            (["export", "db/res", "--indent", "1", "--indent", "2"], "twice"),
+            (["export", "db/res", "--ndjson=1"], "takes no value"),
+            (["export", "db/res", "-x"], "two dashes"),
+            (["status", "--storage", "unix:/x"], "either --storage"),
+            (["status", "--color", "blue"], "auto, always or never"),
+        )
+        for args, words in cases:
+            with self.subTest(args):
+                self.assertIn(words, self.run_ctl(*args, code=64)[1])
+
+    def test_every_command_explains_itself(self):
+        done = subprocess.run([SIRIXCTL, "--help"], stdout=subprocess.PIPE, check=True)
+        part = done.stdout.decode().split("Commands:\n")[1].split("\n\n")[0]
+        names = [line[2:21].strip() for line in part.splitlines()]
+        self.assertIn("snapshot create", names)
+        for name in names:
+            with self.subTest(name):
+                out, _ = self.run_ctl(*name.split(), "--help")
+                self.assertIn("Usage: sirixctl " + name, out)
+
+    def test_the_completion_scripts_are_valid_shell(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = subprocess.run([SIRIXCTL, "completion", shell], check=True,
+                                    stdout=subprocess.PIPE).stdout
+            self.assertIn(b"snapshot", script)
+            if shutil.which(shell):
+                subprocess.run([shell, "-n"], input=script, check=True, timeout=LIMIT_S)
+        words = subprocess.run(
+            ["bash", "-c", 'source <("$0" completion bash); COMP_WORDS=(sirixctl snapshot cr); '
+             'COMP_CWORD=2; _sirixctl; echo "${COMPREPLY[@]}"', SIRIXCTL],
+            check=True, stdout=subprocess.PIPE).stdout.decode().split()
+        self.assertEqual(words, ["create"])
+
+    def test_an_address_where_nobody_is_gives_up_soon(self):
+        start = time.monotonic()
+        done = subprocess.run([SIRIXCTL, "status", "--storage", "unix:" + self.dir + "/none"],
+                              stderr=subprocess.PIPE, timeout=LIMIT_S)
+        self.assertEqual(done.returncode, 69)
+        self.assertLess(time.monotonic() - start, 10)
+
+
+class Terminals(Folder):
+    EVIL = "\u202eevil\u200b\x7f\x9b31m\U000e0041"
+
+    def test_stored_text_cannot_act_on_a_terminal(self):
+        self.load({"k": self.EVIL, "n\x1b[31m\u202e": 1})
+        self.ask("update", "db/res", "/k", '"x"', "--message", "m\x1b[2J\nforged \u202e")
+        for args in (("read", "db/res"), ("history", "db/res"), ("diff", "db/res"),
+                     ("export", "db/res"), ("read", "db/res", "--json"),
+                     ("history", "db/res", "--json"), ("diff", "db/res", "--json"),
+                     ("diff", "db/res", "--json-patch")):
+            with self.subTest(args):
+                seen, code = self.on_terminal(*args, "--color", "never")
+                self.assertEqual(code, 0)
+                self.assertIsNone(
+                    re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u202e\U000e0041]", seen),
+                    repr(seen))
+        # JSON on a terminal still means the same value.
+        seen, _ = self.on_terminal("export", "db/res@2")
+        self.assertEqual(json.loads(seen)["k"], self.EVIL)
+
+    def test_colours_come_on_a_terminal_only_and_respect_no_color(self):
+        self.load([1])
+        self.ask("update", "db/res", "/[0]", "2")
+        self.assertIn("\x1b[32m", self.on_terminal("diff", "db/res")[0])
+        self.assertNotIn("\x1b", self.on_terminal("diff", "db/res", env={"NO_COLOR": "1"})[0])
+        self.assertNotIn("\x1b", self.on_terminal("diff", "db/res", env={"TERM": "dumb"})[0])
+        self.assertNotIn("\x1b", self.run_ctl("diff", "db/res")[0])
+        self.assertIn("\x1b[32m", self.run_ctl("diff", "db/res", "--color", "always")[0])
+
+    def test_an_import_shows_its_progress_on_a_terminal_only(self):
+        path = self.file("big.json", json.dumps(["x" * 100] * 200000))
+        seen, code = self.on_terminal("import", "db/res", path)
+        self.assertEqual(code, 0)
+        self.assertRegex(seen, r"big\.json +\d+% \[=*>? *\] [\d.]+ .?B of 20\.\d MB +[\d.]+ .?B/s")
+        self.assertIn("revision", seen)
+        self.assertNotIn("%", self.on_terminal("import", "db/two", path, "--quiet")[0])
+        self.assertEqual(self.run_ctl("import", "db/three", path)[1], "")
+
+
+class Daemon(Folder):
+    def test_twenty_at_once_end_with_one_daemon(self):
+        crowd = [subprocess.Popen([SIRIXCTL, "status", "--json", *self.flags()],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                 for _ in range(20)]
+        pids = set()
+        for one in crowd:
+            out, err = one.communicate(timeout=LIMIT_S)
+            self.assertEqual(one.returncode, 0, err)
+            pids.add(json.loads(out)["processId"])
+        self.assertEqual(len(pids), 1)
+
+    def test_it_ends_five_seconds_after_its_last_client_and_the_next_starts_another(self):
+        first = self.ask("status")
+        last = time.monotonic()
+        self.assertTrue(first["embedded"])
+        self.wait_for_end(first["processId"])
+        self.assertGreater(time.monotonic() - last, 4.5)
+        self.assertLess(time.monotonic() - last, 9)
+        self.assertNotEqual(self.ask("status")["processId"], first["processId"])
+
+    def test_clients_that_come_while_it_ends_are_all_served(self):
+        pid = self.ask("status")["processId"]
+        end = time.monotonic() + 4.7
+        while time.monotonic() < end:
+            time.sleep(0.01)  # Nobody may come, or it would not end.
+        seen = set()
+        while len(seen) < 2 and time.monotonic() < end + LIMIT_S:
+            # One that finds it alive gives it five more seconds; so come rarely, and at the edge.
+            seen.add(self.ask("status")["processId"])
+            if seen == {pid}:
+                edge = time.monotonic() + 5.02
+                while time.monotonic() < edge:
+                    time.sleep(0.005)
+        self.assertEqual(len(seen), 2)
+
+    def test_a_killed_daemon_is_replaced_and_loses_nothing(self):
+        self.load([1])
+        pid = self.ask("status")["processId"]
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(self.export(), [1])
+        self.assertNotEqual(self.ask("status")["processId"], pid)
+
+    def test_reading_commands_are_readers(self):
+        self.assertEqual(self.ask("status")["role"], "reader")
+
+    def test_a_long_path_works(self):
+        self.data = os.path.join(self.dir, "d" * 120)
+        self.load([1])
+        self.assertEqual(self.export(), [1])
+
+    def test_a_folder_with_other_things_in_it_is_left_alone(self):
+        os.mkdir(self.data, 0o755)
+        open(os.path.join(self.data, "somebody-elses"), "w").close()
+        _, words = self.run_ctl("status", code=69)
+        self.assertIn("holds other things", words)
+        self.assertEqual(os.listdir(self.data), ["somebody-elses"])
+
+
+if __name__ == "__main__":
+    SIRIXCTL, STORAGED = (os.path.abspath(path) for path in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
