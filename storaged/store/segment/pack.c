@@ -13,10 +13,12 @@ enum {
     FORMAT = 1,
     AT_MAGIC = 0,
     AT_FORMAT = 2,
+    AT_ZERO = 3,
     AT_CRC = 4,
     AT_GROUP = 8,
     AT_LENGTH = 16,
     AT_COUNT = 20,
+    AT_ZEROS = 22,
     AT_DIRECTORY = 24,
     ENTRY_BYTES = 4,
     PLACE_MASK = SIRIX_PACK_GROUP - 1,
@@ -62,7 +64,8 @@ enum sirix_status sirix_pack_check(struct sirix_bytes pack, uint64_t key, struct
     if (pack.len < AT_DIRECTORY || count == 0 || count > SIRIX_PACK_GROUP ||
         directory_end(count) > pack.len) {
         what = "its directory passes its end";
-    } else if (sirix_load_u16le(at + AT_MAGIC) != MAGIC || at[AT_FORMAT] != FORMAT) {
+    } else if (sirix_load_u16le(at + AT_MAGIC) != MAGIC || at[AT_FORMAT] != FORMAT ||
+               at[AT_ZERO] != 0 || sirix_load_u16le(at + AT_ZEROS) != 0) {
         what = "it does not begin like one";
     } else if (sirix_load_u32le(at + AT_LENGTH) != pack.len) {
         what = "it does not have the length that its header says";
@@ -74,6 +77,9 @@ enum sirix_status sirix_pack_check(struct sirix_bytes pack, uint64_t key, struct
 
         if (offset < directory_end(count) || offset > pack.len - SIRIX_SEGMENT_HEADER_BYTES) {
             what = "a member lies outside of it";
+        } else if (i > 0 &&
+                   (entry_at(pack, i) & PLACE_MASK) <= (entry_at(pack, i - 1) & PLACE_MASK)) {
+            what = "its directory does not rise";
         }
     }
     if (what != NULL) {

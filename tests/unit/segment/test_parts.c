@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "base/crc32c.h"
 #include "base/endian.h"
 #include "store/segment/pack.h"
 #include "store/segment/slices.h"
@@ -174,7 +175,7 @@ static void no_damage_to_a_pack_leads_outside_of_it(void **state)
             free(copy);
         }
     }
-    assert_true(refused >= 8 * 36); /* Magic, checksum, group, length, count, directory. */
+    assert_true(refused >= 8 * 44); /* The whole header and directory of five. */
     assert_true(member_refused >= 8 * (30 + 47 + 64 + 81 + 98));
     for (size_t len = 0; len < buf.len; len++) {
         uint8_t *copy = malloc(len + 1);
@@ -185,6 +186,38 @@ static void no_damage_to_a_pack_leads_outside_of_it(void **state)
         free(copy);
     }
     pack_end(members, &buf);
+}
+
+/* Forms that no writer makes, under a checksum that fits. */
+static void a_pack_of_a_strange_form_is_refused(void **state)
+{
+    (void)state;
+    struct sirix_pack_member members[MEMBERS];
+    const struct {
+        const char *why;
+        size_t at;
+        uint8_t value;
+    } cases[] = {
+        {"byte 3 is not 0", 3, 1},
+        {"bytes 22, 23 are not 0", 22, 1},
+        {"format 2", 2, 2},
+        {"no members", 20, 0},
+        {"the directory falls", 24, 4},
+        {"the directory repeats", 28, 0},
+        {"a member in the directory", 25, 2},
+        {"a member beyond the end", 27, 1},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sirix_buf buf = pack_new(members);
+
+        buf.data[cases[i].at] = cases[i].value;
+        sirix_store_u32le(buf.data + 4, sirix_crc32c(0, buf.data + 8, 24 + 4 * MEMBERS - 8));
+        if (sirix_pack_check(sirix_buf_view(&buf), 767, NULL) != SIRIX_CORRUPT) {
+            fail_msg("accepted: %s", cases[i].why);
+        }
+        pack_end(members, &buf);
+    }
 }
 
 static void as_many_members_fit_as_the_size_allows(void **state)
@@ -432,6 +465,7 @@ int main(void)
         cmocka_unit_test(addresses_hold_number_and_offset),
         cmocka_unit_test(a_pack_gives_its_members_back),
         cmocka_unit_test(no_damage_to_a_pack_leads_outside_of_it),
+        cmocka_unit_test(a_pack_of_a_strange_form_is_refused),
         cmocka_unit_test(as_many_members_fit_as_the_size_allows),
         cmocka_unit_test(slices_are_found_until_they_are_cleared),
         cmocka_unit_test(slices_forget_rather_than_grow_without_end_or_fail),
