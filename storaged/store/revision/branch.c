@@ -22,6 +22,7 @@ struct branch_work {
     const struct sirix_view *view;
     int64_t expires_us;
     struct sirix_branch_info info;
+    uint64_t deleted; /* Deletion: the revision its head was at. */
 };
 
 /* --- Creating ----------------------------------------------------------------------------------- */
@@ -114,9 +115,10 @@ static enum sirix_status create_prepare(struct sirix_work *work, struct sirix_gr
     return status == SIRIX_OK ? sirix_counters_put(group, resource, &counters, err) : status;
 }
 
-enum sirix_status sirix_branch_create(const struct sirix_view *view, struct sirix_bytes name,
-                                      int64_t expires_us, struct sirix_branch_info *out_info,
-                                      struct sirix_error *err)
+enum sirix_status sirix_branch_create_once(const struct sirix_view *view, struct sirix_bytes name,
+                                           int64_t expires_us, struct sirix_once *once,
+                                           struct sirix_branch_info *out_info,
+                                           struct sirix_error *err)
 {
     struct branch_work branch = {
         .work = {.prepare = create_prepare, .done = sirix_work_done},
@@ -134,15 +136,19 @@ enum sirix_status sirix_branch_create(const struct sirix_view *view, struct siri
                               "the branch main is always there");
     }
     if (status == SIRIX_OK) {
-        status = sirix_database_writable(view->resource->database, err);
+        status = sirix_run_once(view->resource->database, &branch.work, &branch.info, once, err);
     }
-    if (status == SIRIX_OK) {
-        status = sirix_committer_run(view->resource->database->committer, &branch.work, err);
-    }
-    if (status == SIRIX_OK) {
+    if (status == SIRIX_OK && !sirix_once_replayed(once)) {
         *out_info = branch.info;
     }
     return status;
+}
+
+enum sirix_status sirix_branch_create(const struct sirix_view *view, struct sirix_bytes name,
+                                      int64_t expires_us, struct sirix_branch_info *out_info,
+                                      struct sirix_error *err)
+{
+    return sirix_branch_create_once(view, name, expires_us, NULL, out_info, err);
 }
 
 /* --- Removing ----------------------------------------------------------------------------------- */
@@ -221,10 +227,11 @@ enum sirix_status sirix_branch_remove(struct sirix_group *group,
 static enum sirix_status delete_prepare(struct sirix_work *work, struct sirix_group *group,
                                         struct sirix_error *err)
 {
-    const struct branch_work *branch = (const struct branch_work *)work;
+    struct branch_work *branch = (struct branch_work *)work;
     int64_t now_us = sirix_database_now_us(branch->resource->database);
     struct sirix_counters_row counters;
     struct sirix_label_row there;
+    struct sirix_head_row head;
     bool found = false;
     enum sirix_status status = sirix_counters_get(group, branch->resource, &counters, err);
 
@@ -241,13 +248,18 @@ static enum sirix_status delete_prepare(struct sirix_work *work, struct sirix_gr
     }
     bool expired = sirix_expired(there.expires_us, now_us, &counters);
 
+    status = sirix_head_get(group, branch->resource, there.branch, &head, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    branch->deleted = head.revision;
     status = sirix_branch_remove(group, branch->resource, &there, &counters, now_us, !expired, err);
     return status == SIRIX_OK ? sirix_counters_put(group, branch->resource, &counters, err)
                               : status;
 }
 
-enum sirix_status sirix_branch_delete(struct sirix_resource *resource, struct sirix_bytes name,
-                                      struct sirix_error *err)
+enum sirix_status sirix_branch_delete_once(struct sirix_resource *resource, struct sirix_bytes name,
+                                           struct sirix_once *once, struct sirix_error *err)
 {
     struct branch_work branch = {
         .work = {.frees_space = true, .prepare = delete_prepare, .done = sirix_work_done},
@@ -261,12 +273,15 @@ enum sirix_status sirix_branch_delete(struct sirix_resource *resource, struct si
                                    "the branch main cannot be deleted");
         sirix_error_set_field(err, "branch");
     }
-    if (status == SIRIX_OK) {
-        status = sirix_database_writable(resource->database, err);
-    }
     return status == SIRIX_OK
-               ? sirix_committer_run(resource->database->committer, &branch.work, err)
+               ? sirix_run_once(resource->database, &branch.work, &branch.deleted, once, err)
                : status;
+}
+
+enum sirix_status sirix_branch_delete(struct sirix_resource *resource, struct sirix_bytes name,
+                                      struct sirix_error *err)
+{
+    return sirix_branch_delete_once(resource, name, NULL, err);
 }
 
 /* --- Listing ------------------------------------------------------------------------------------ */

@@ -10,6 +10,7 @@ struct create_work {
     struct sirix_bytes name;
     bool hidden;
     uint64_t intent; /* Hidden: what undoes it. */
+    struct sirix_published published;
     struct sirix_record record;
     struct sirix_segment_built segment;
     struct sirix_resource shell; /* Stands for the resource in rows and sentences. */
@@ -154,12 +155,18 @@ static enum sirix_status create_prepare(struct sirix_work *work, struct sirix_gr
     status = sirix_group_segment_put(
         group, segment->number, (struct sirix_bytes){.data = segment->bytes, .len = segment->len},
         err);
+    create->published = (struct sirix_published){
+        .revision = 1,
+        .time_us = now_us,
+        .record_address = sirix_address_make(segment->number, SIRIX_SEGMENT_HEADER_BYTES),
+    };
     return status == SIRIX_OK ? put_rows(create, group, now_us, err) : status;
 }
 
 static enum sirix_status create(struct sirix_database *database, struct sirix_bytes name,
                                 struct sirix_bytes author, struct sirix_bytes message,
-                                struct create_work *create, struct sirix_error *err)
+                                struct create_work *create, struct sirix_once *once,
+                                struct sirix_error *err)
 {
     enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, name, "resource", err);
 
@@ -185,16 +192,17 @@ static enum sirix_status create(struct sirix_database *database, struct sirix_by
     if (status == SIRIX_OK) {
         create->work = (struct sirix_work){
             .size_hint = create->segment.len, .prepare = create_prepare, .done = sirix_work_done};
-        status = sirix_committer_run(database->committer, &create->work, err);
+        status = sirix_run_once(database, &create->work, &create->published, once, err);
     }
     free(create->segment.bytes);
     return status;
 }
 
-enum sirix_status sirix_resource_create(struct sirix_database *database, struct sirix_bytes name,
-                                        struct sirix_bytes author, struct sirix_bytes message,
-                                        struct sirix_resource **out_resource,
-                                        struct sirix_error *err)
+enum sirix_status sirix_resource_create_once(struct sirix_database *database,
+                                             struct sirix_bytes name, struct sirix_bytes author,
+                                             struct sirix_bytes message, struct sirix_once *once,
+                                             struct sirix_resource **out_resource,
+                                             struct sirix_error *err)
 {
     struct create_work *work = calloc(1, sizeof(*work));
     enum sirix_status status = SIRIX_OK;
@@ -202,9 +210,19 @@ enum sirix_status sirix_resource_create(struct sirix_database *database, struct 
     if (work == NULL) {
         return sirix_fail(err, SIRIX_NO_MEMORY, "cannot allocate a resource");
     }
-    status = create(database, name, author, message, work, err);
+    status = create(database, name, author, message, work, once, err);
     free(work);
-    return status == SIRIX_OK ? sirix_resource_open(database, name, out_resource, err) : status;
+    return status == SIRIX_OK && !sirix_once_replayed(once)
+               ? sirix_resource_open(database, name, out_resource, err)
+               : status;
+}
+
+enum sirix_status sirix_resource_create(struct sirix_database *database, struct sirix_bytes name,
+                                        struct sirix_bytes author, struct sirix_bytes message,
+                                        struct sirix_resource **out_resource,
+                                        struct sirix_error *err)
+{
+    return sirix_resource_create_once(database, name, author, message, NULL, out_resource, err);
 }
 
 enum sirix_status sirix_resource_create_hidden(struct sirix_database *database,
@@ -221,7 +239,7 @@ enum sirix_status sirix_resource_create_hidden(struct sirix_database *database,
         return sirix_fail(err, SIRIX_NO_MEMORY, "cannot allocate a resource");
     }
     work->hidden = true;
-    status = create(database, name, author, message, work, err);
+    status = create(database, name, author, message, work, NULL, err);
     if (status == SIRIX_OK) {
         status = sirix_resource_open_id(database, work->shell.id, name, &resource, err);
         if (status == SIRIX_OK) {
@@ -301,8 +319,8 @@ static enum sirix_status drop_prepare(struct sirix_work *work, struct sirix_grou
     return status == SIRIX_OK ? sirix_row_delete(group, &counters, err) : status;
 }
 
-enum sirix_status sirix_resource_drop(struct sirix_database *database, struct sirix_bytes name,
-                                      struct sirix_error *err)
+enum sirix_status sirix_resource_drop_once(struct sirix_database *database, struct sirix_bytes name,
+                                           struct sirix_once *once, struct sirix_error *err)
 {
     struct drop_work drop = {
         .work = {.frees_space = true, .prepare = drop_prepare, .done = sirix_work_done},
@@ -312,12 +330,9 @@ enum sirix_status sirix_resource_drop(struct sirix_database *database, struct si
     enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, name, "resource", err);
 
     if (status == SIRIX_OK) {
-        status = sirix_database_writable(database, err);
+        status = sirix_run_once(database, &drop.work, NULL, once, err);
     }
-    if (status == SIRIX_OK) {
-        status = sirix_committer_run(database->committer, &drop.work, err);
-    }
-    if (status != SIRIX_OK) {
+    if (status != SIRIX_OK || sirix_once_replayed(once)) {
         return status;
     }
     /* The resource is gone. What is left of its rows is named by the intent: if it cannot be deleted
@@ -326,4 +341,10 @@ enum sirix_status sirix_resource_drop(struct sirix_database *database, struct si
 
     (void)left;
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_resource_drop(struct sirix_database *database, struct sirix_bytes name,
+                                      struct sirix_error *err)
+{
+    return sirix_resource_drop_once(database, name, NULL, err);
 }

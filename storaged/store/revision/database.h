@@ -56,6 +56,13 @@ enum sirix_status sirix_resource_create(struct sirix_database *database, struct 
                                         struct sirix_bytes author, struct sirix_bytes message,
                                         struct sirix_resource **out_resource,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+struct sirix_once;
+/* With an idempotency key; the result is a struct sirix_published. Replayed: there is no handle. */
+enum sirix_status sirix_resource_create_once(struct sirix_database *database,
+                                             struct sirix_bytes name, struct sirix_bytes author,
+                                             struct sirix_bytes message, struct sirix_once *once,
+                                             struct sirix_resource **out_resource,
+                                             struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_resource_open(struct sirix_database *database, struct sirix_bytes name,
                                       struct sirix_resource **out_resource,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
@@ -77,6 +84,10 @@ enum sirix_status sirix_resource_discard(struct sirix_resource *resource,
 /* Removes name, heads, labels and index rows at once; its bytes wait for prune. */
 enum sirix_status sirix_resource_drop(struct sirix_database *database, struct sirix_bytes name,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+/* With an idempotency key; the result is NULL. */
+enum sirix_status sirix_resource_drop_once(struct sirix_database *database, struct sirix_bytes name,
+                                           struct sirix_once *once,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* In the order of the names without regard to case, after `after` (empty: from the first). */
 typedef enum sirix_status (*sirix_name_visit_fn)(void *context, struct sirix_bytes name, bool *stop,
@@ -168,6 +179,24 @@ enum sirix_status sirix_rider_find(struct sirix_database *database, struct sirix
                                    const struct sirix_rider *rider,
                                    struct sirix_published *out_published,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * An idempotency key for a change that makes no revision: of labels, branches and resources. The row is
+ * written in the transaction of the change; its answer is made there, of the change's result, by
+ * `answer` on a committer thread (<= SIRIX_RIDER_ANSWER_BYTES_MAX bytes; returns how many).
+ *
+ * When the key was used by the same request before, nothing is changed: the call is SIRIX_OK, replayed
+ * is true, answer_bytes holds the first one's answer, and the call's own outputs are not written. Ask
+ * sirix_rider_find() first: what a call checks before its transaction may have changed since.
+ */
+struct sirix_once {
+    struct sirix_rider rider; /* Without answer. */
+    size_t (*answer)(void *context, const void *result, uint8_t *bytes);
+    void *context;
+    bool replayed;
+    size_t answer_len;
+    uint8_t answer_bytes[SIRIX_RIDER_ANSWER_BYTES_MAX];
+};
 
 /*
  * Keeps the answer of a write that made no revision (a no-op) under its idempotency key; *out_published

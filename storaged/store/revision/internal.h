@@ -256,6 +256,19 @@ enum sirix_status sirix_rider_put(struct sirix_group *group, const struct sirix_
                                   int64_t now_us, const struct sirix_rider_result *results,
                                   size_t result_count, struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * Runs a work and waits for it; once not NULL: with its idempotency key, and result given to its answer
+ * after the work's prepare. When *once says replayed, the work's prepare was not called.
+ */
+enum sirix_status sirix_run_once(struct sirix_database *database, struct sirix_work *work,
+                                 const void *result, struct sirix_once *once,
+                                 struct sirix_error *err) SIRIX_MUST_CHECK;
+
+static inline bool sirix_once_replayed(const struct sirix_once *once)
+{
+    return once != NULL && once->replayed;
+}
+
 /* --- Intents and recovery ---------------------------------------------------------------------- */
 
 /* Within a group: takes the next intent id and writes its row. */

@@ -131,6 +131,16 @@ static enum sirix_status promote_prepare(struct sirix_work *work, struct sirix_g
     }
     if (head.revision != promote->target.head.revision) {
         promote->moved = true;
+        status = sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
+                                   "resource %s: branch %.*s keeps moving", resource->name,
+                                   (int)promote->target.name.len,
+                                   (const char *)promote->target.name.data);
+        if (err != NULL) {
+            err->current_revision = head.revision;
+        }
+        return status;
+    }
+    if (head.revision == to->revision) {
         return SIRIX_OK;
     }
     const struct sirix_move_row row = {
@@ -152,9 +162,9 @@ static enum sirix_status promote_prepare(struct sirix_work *work, struct sirix_g
     return status == SIRIX_OK ? sirix_counters_put(group, resource, &counters, err) : status;
 }
 
-/* One look at both heads and one try; promote->moved: look again. */
+/* One look at both heads and one try; CONFLICT and promote->moved: look again. */
 static enum sirix_status try_promote(struct promote_work *promote, struct sirix_reader *reader,
-                                     struct sirix_error *err)
+                                     struct sirix_once *once, struct sirix_error *err)
 {
     struct sirix_resource *resource = promote->resource;
     struct sirix_counters_row counters;
@@ -185,16 +195,18 @@ static enum sirix_status try_promote(struct promote_work *promote, struct sirix_
         .previous_revision = promote->target.head.revision,
         .fast_forward = fast_forward,
     };
-    if (promote->source.head.revision == promote->target.head.revision) {
+    promote->work = (struct sirix_work){.prepare = promote_prepare, .done = sirix_work_done};
+    if (once == NULL && promote->source.head.revision == promote->target.head.revision) {
         return SIRIX_OK;
     }
-    promote->work = (struct sirix_work){.prepare = promote_prepare, .done = sirix_work_done};
-    return sirix_committer_run(resource->database->committer, &promote->work, err);
+    return sirix_run_once(resource->database, &promote->work, &promote->promoted, once, err);
 }
 
-enum sirix_status sirix_branch_promote(struct sirix_resource *resource, struct sirix_bytes source,
-                                       struct sirix_bytes target, bool replace,
-                                       struct sirix_promoted *out_promoted, struct sirix_error *err)
+enum sirix_status sirix_branch_promote_once(struct sirix_resource *resource,
+                                            struct sirix_bytes source, struct sirix_bytes target,
+                                            bool replace, struct sirix_once *once,
+                                            struct sirix_promoted *out_promoted,
+                                            struct sirix_error *err)
 {
     struct promote_work promote = {
         .resource = resource,
@@ -215,20 +227,22 @@ enum sirix_status sirix_branch_promote(struct sirix_resource *resource, struct s
     if (status == SIRIX_OK) {
         status = sirix_reader_open(resource->database->backend, &reader, err);
     }
-    for (int i = 0; status == SIRIX_OK && promote.moved && i < PROMOTE_TRIES_MAX; i++) {
-        status = try_promote(&promote, reader, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    for (int i = 0; promote.moved && i < PROMOTE_TRIES_MAX; i++) {
+        status = try_promote(&promote, reader, once, err);
     }
     sirix_reader_close(reader);
-    if (status == SIRIX_OK && promote.moved) {
-        status = sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
-                                   "resource %s: branch %.*s keeps moving", resource->name,
-                                   (int)target.len, (const char *)target.data);
-        if (err != NULL) {
-            err->current_revision = promote.target.head.revision;
-        }
-    }
-    if (status == SIRIX_OK) {
+    if (status == SIRIX_OK && !sirix_once_replayed(once)) {
         *out_promoted = promote.promoted;
     }
     return status;
+}
+
+enum sirix_status sirix_branch_promote(struct sirix_resource *resource, struct sirix_bytes source,
+                                       struct sirix_bytes target, bool replace,
+                                       struct sirix_promoted *out_promoted, struct sirix_error *err)
+{
+    return sirix_branch_promote_once(resource, source, target, replace, NULL, out_promoted, err);
 }

@@ -11,6 +11,7 @@ struct label_work {
     const struct sirix_view *view;
     bool replace;
     struct sirix_snapshot_created created;
+    uint64_t deleted; /* Deletion: the revision it was at. */
 };
 
 /* A name that is `main` in another spelling differs from the main branch in case alone. */
@@ -88,9 +89,10 @@ static enum sirix_status create_prepare(struct sirix_work *work, struct sirix_gr
     return status;
 }
 
-enum sirix_status sirix_snapshot_create(const struct sirix_view *view, struct sirix_bytes name,
-                                        bool replace, struct sirix_snapshot_created *out_created,
-                                        struct sirix_error *err)
+enum sirix_status sirix_snapshot_create_once(const struct sirix_view *view, struct sirix_bytes name,
+                                             bool replace, struct sirix_once *once,
+                                             struct sirix_snapshot_created *out_created,
+                                             struct sirix_error *err)
 {
     struct label_work label = {
         .work = {.prepare = create_prepare, .done = sirix_work_done},
@@ -105,21 +107,25 @@ enum sirix_status sirix_snapshot_create(const struct sirix_view *view, struct si
         status = refuse_main_spelling(name, err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_database_writable(view->resource->database, err);
+        status = sirix_run_once(view->resource->database, &label.work, &label.created, once, err);
     }
-    if (status == SIRIX_OK) {
-        status = sirix_committer_run(view->resource->database->committer, &label.work, err);
-    }
-    if (status == SIRIX_OK) {
+    if (status == SIRIX_OK && !sirix_once_replayed(once)) {
         *out_created = label.created;
     }
     return status;
 }
 
+enum sirix_status sirix_snapshot_create(const struct sirix_view *view, struct sirix_bytes name,
+                                        bool replace, struct sirix_snapshot_created *out_created,
+                                        struct sirix_error *err)
+{
+    return sirix_snapshot_create_once(view, name, replace, NULL, out_created, err);
+}
+
 static enum sirix_status delete_prepare(struct sirix_work *work, struct sirix_group *group,
                                         struct sirix_error *err)
 {
-    const struct label_work *label = (const struct label_work *)work;
+    struct label_work *label = (struct label_work *)work;
     const struct sirix_rows_key key = sirix_rows_key_label(label->resource->id, label->name);
     struct sirix_counters_row counters;
     struct sirix_label_row there;
@@ -142,12 +148,14 @@ static enum sirix_status delete_prepare(struct sirix_work *work, struct sirix_gr
                           label->resource->name);
     }
     counters.snapshot_count--;
+    label->deleted = there.revision;
     status = sirix_row_delete(group, &key, err);
     return status == SIRIX_OK ? sirix_counters_put(group, label->resource, &counters, err) : status;
 }
 
-enum sirix_status sirix_snapshot_delete(struct sirix_resource *resource, struct sirix_bytes name,
-                                        struct sirix_error *err)
+enum sirix_status sirix_snapshot_delete_once(struct sirix_resource *resource,
+                                             struct sirix_bytes name, struct sirix_once *once,
+                                             struct sirix_error *err)
 {
     struct label_work label = {
         .work = {.frees_space = true, .prepare = delete_prepare, .done = sirix_work_done},
@@ -156,11 +164,15 @@ enum sirix_status sirix_snapshot_delete(struct sirix_resource *resource, struct 
     };
     enum sirix_status status = sirix_name_check(SIRIX_NAME_SNAPSHOT, name, "snapshot", err);
 
-    if (status == SIRIX_OK) {
-        status = sirix_database_writable(resource->database, err);
-    }
-    return status == SIRIX_OK ? sirix_committer_run(resource->database->committer, &label.work, err)
-                              : status;
+    return status == SIRIX_OK
+               ? sirix_run_once(resource->database, &label.work, &label.deleted, once, err)
+               : status;
+}
+
+enum sirix_status sirix_snapshot_delete(struct sirix_resource *resource, struct sirix_bytes name,
+                                        struct sirix_error *err)
+{
+    return sirix_snapshot_delete_once(resource, name, NULL, err);
 }
 
 struct list_walk {

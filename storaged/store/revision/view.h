@@ -169,6 +169,31 @@ enum sirix_status sirix_branch_sweep(struct sirix_database *database, uint32_t m
                                      uint32_t *out_swept, bool *out_more,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * The same changes with an idempotency key (NULL: none), see struct sirix_once. Results: of a creation
+ * and a promote what they give out; of a deletion a uint64_t, the revision that the label or the
+ * branch's head was at.
+ */
+enum sirix_status sirix_snapshot_create_once(const struct sirix_view *view, struct sirix_bytes name,
+                                             bool replace, struct sirix_once *once,
+                                             struct sirix_snapshot_created *out_created,
+                                             struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_snapshot_delete_once(struct sirix_resource *resource,
+                                             struct sirix_bytes name, struct sirix_once *once,
+                                             struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_branch_create_once(const struct sirix_view *view, struct sirix_bytes name,
+                                           int64_t expires_us, struct sirix_once *once,
+                                           struct sirix_branch_info *out_info,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_branch_delete_once(struct sirix_resource *resource, struct sirix_bytes name,
+                                           struct sirix_once *once,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_branch_promote_once(struct sirix_resource *resource,
+                                            struct sirix_bytes source, struct sirix_bytes target,
+                                            bool replace, struct sirix_once *once,
+                                            struct sirix_promoted *out_promoted,
+                                            struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* --- Verify ------------------------------------------------------------------------------------ */
 
 /*
