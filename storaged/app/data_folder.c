@@ -86,7 +86,7 @@ static enum sirix_status check_folder(int fd, const char *path, bool *out_open_t
     }
     if (network_name(system.f_type) != NULL) {
         return sirix_fail(err, SIRIX_PRECONDITION,
-                          "%s lies on a network file system (%s), where neither locks nor memory "
+                          "%s lies on a network file system, %s, where neither locks nor memory "
                           "maps hold what a database needs",
                           path, network_name(system.f_type));
     }

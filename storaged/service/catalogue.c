@@ -307,7 +307,7 @@ static enum sirix_status create_resource(void *context, void *answer, struct sir
     if (status != SIRIX_OK) {
         return status;
     }
-    sirix_author_make(change->request->principal, change->options->on_behalf_of, &author);
+    sirix_author_make(&change->request->caller, change->options->on_behalf_of, &author);
     status = sirix_resource_create(sirix_handle_database(target.handle), change->resource,
                                    (struct sirix_bytes){.data = author.text, .len = author.len},
                                    change->options->message, &target.resource, err);

@@ -110,7 +110,7 @@ static enum sirix_status create_missing(struct sirix_import *import, struct siri
     status =
         sirix_resource_open(sirix_handle_database(handle), wanted->resource, &resource, &missing);
     if (status == SIRIX_NOT_FOUND) {
-        sirix_author_make(import->request.principal, wanted->options.on_behalf_of, &author);
+        sirix_author_make(&import->request.caller, wanted->options.on_behalf_of, &author);
         status = sirix_resource_create(sirix_handle_database(handle), wanted->resource,
                                        author_of(&author), wanted->options.message, &resource, err);
         import->resource_created = status == SIRIX_OK;

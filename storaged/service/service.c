@@ -81,11 +81,11 @@ void sirix_service_tick(struct sirix_service *service)
 enum sirix_status sirix_request_may_write(const struct sirix_request *request,
                                           struct sirix_error *err)
 {
-    if (sirix_principal_may_write(request->principal)) {
+    if (request->caller.may_write) {
         return SIRIX_OK;
     }
     return sirix_fail_reason(err, SIRIX_PERMISSION, SIRIX_REASON_READ_ONLY,
-                             "%s may read and not write", request->principal->name);
+                             "%s may read and not write", request->caller.name);
 }
 
 /* --- Targets ------------------------------------------------------------------------------------ */

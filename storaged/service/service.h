@@ -17,7 +17,6 @@
 
 #include <stdint.h>
 
-#include "auth/principal.h"
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -67,14 +66,22 @@ void sirix_service_close(struct sirix_service *service);
 /* Housekeeping; about once a second. */
 void sirix_service_tick(struct sirix_service *service);
 
-/* Who asks, and until when. */
+/* Who asks, as whoever let the request in knows it. Outlives the request. */
+enum { SIRIX_CALLER_NAME_BYTES_MAX = 64 };
+struct sirix_caller {
+    const char *name; /* At most SIRIX_CALLER_NAME_BYTES_MAX letters, digits, '.', '_' and '-'. */
+    bool may_write;
+    bool trusted_to_speak_for_others;
+};
+
+/* A request: who asks, and until when. */
 struct sirix_request {
     struct sirix_service *service;
-    const struct sirix_principal *principal;
+    struct sirix_caller caller;
     const struct sirix_cancel *cancel;
 };
 
-/* SIRIX_PERMISSION (reason read_only) unless the principal may write. */
+/* SIRIX_PERMISSION (reason read_only) unless the caller may write. */
 enum sirix_status sirix_request_may_write(const struct sirix_request *request,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 

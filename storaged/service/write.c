@@ -51,16 +51,16 @@ enum sirix_status sirix_write_options_check(const struct sirix_write_options *op
     return status;
 }
 
-void sirix_author_make(const struct sirix_principal *principal, struct sirix_bytes on_behalf_of,
+void sirix_author_make(const struct sirix_caller *caller, struct sirix_bytes on_behalf_of,
                        struct sirix_author *out_author)
 {
-    size_t len = strlen(principal->name);
+    size_t len = strlen(caller->name);
 
     assert(on_behalf_of.len <= SIRIX_ON_BEHALF_BYTES_MAX);
 
-    memcpy(out_author->text, principal->name, len);
+    memcpy(out_author->text, caller->name, len);
     if (on_behalf_of.len != 0) {
-        out_author->text[len++] = principal->trusted_to_speak_for_others ? TRUSTED : CLAIMED;
+        out_author->text[len++] = caller->trusted_to_speak_for_others ? TRUSTED : CLAIMED;
         memcpy(out_author->text + len, on_behalf_of.data, on_behalf_of.len);
         len += on_behalf_of.len;
     }
@@ -106,7 +106,7 @@ enum sirix_status sirix_write_open(const struct sirix_request *request,
     }
     write->request = *request;
     write->options = *options;
-    sirix_author_make(request->principal, options->on_behalf_of, &write->author);
+    sirix_author_make(&request->caller, options->on_behalf_of, &write->author);
     status = write->stream
                  ? sirix_target_open_stream(request, database, resource, &write->target, err)
                  : sirix_target_open(request, database, resource, &write->target, err);
@@ -213,8 +213,8 @@ enum sirix_status sirix_write_head(struct sirix_write *write, struct sirix_view 
 struct sirix_rider sirix_write_rider(const struct sirix_write *write)
 {
     struct sirix_rider rider = {
-        .principal = {.data = write->request.principal->name,
-                      .len = strlen(write->request.principal->name)},
+        .principal = {.data = write->request.caller.name,
+                      .len = strlen(write->request.caller.name)},
         .key = write->options.idempotency_key,
     };
 
@@ -295,8 +295,8 @@ static enum sirix_status make_id(const struct sirix_request *request, struct sir
     enum sirix_status status = sirix_sha256_init(&sha, err);
     /* Each part with the NUL or the length that no other split of the same bytes has. */
     if (status == SIRIX_OK) {
-        status = sirix_sha256_update(&sha, request->principal->name,
-                                     strlen(request->principal->name) + 1, err);
+        status =
+            sirix_sha256_update(&sha, request->caller.name, strlen(request->caller.name) + 1, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_sha256_update(&sha, &database.len, sizeof(database.len), err);

@@ -26,15 +26,15 @@ enum sirix_status sirix_write_options_check(const struct sirix_write_options *op
                                             struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
- * The author of a record: the principal's name, and behind '~' whom it claims to act for (':' if
- * the principal is trusted to say so). Neither byte occurs in a principal's name.
+ * The author of a record: the caller's name, and behind '~' whom it claims to act for (':' if it is
+ * trusted to say so). Neither byte occurs in a caller's name.
  */
-enum { SIRIX_AUTHOR_TEXT_BYTES = SIRIX_PRINCIPAL_NAME_BYTES_MAX + 1 + SIRIX_ON_BEHALF_BYTES_MAX };
+enum { SIRIX_AUTHOR_TEXT_BYTES = SIRIX_CALLER_NAME_BYTES_MAX + 1 + SIRIX_ON_BEHALF_BYTES_MAX };
 struct sirix_author {
     size_t len;
     char text[SIRIX_AUTHOR_TEXT_BYTES];
 };
-void sirix_author_make(const struct sirix_principal *principal, struct sirix_bytes on_behalf_of,
+void sirix_author_make(const struct sirix_caller *caller, struct sirix_bytes on_behalf_of,
                        struct sirix_author *out_author);
 
 /* And apart again. */

@@ -23,7 +23,7 @@ storaged/store           store/
 storaged/auth            base/ auth/
 storaged/service         base/ json/ store/ service/
 storaged/ops             base/ store/ service/ ops/
-storaged/rpc             base/ service/ auth/ rpc/ .pb-c.h
+storaged/rpc             base/ service/ auth/ rpc/ sirix/descriptors.h .pb-c.h
 storaged/app             base/ rpc/ ops/ auth/ service/ app/
 storaged/main.c          app/
 gateway                  base/ json/ sirix/ gateway/ transport/ jsonrpc/ mcp/ guard/ backend/

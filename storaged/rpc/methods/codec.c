@@ -1,11 +1,18 @@
 /* What more than one method needs. */
 #include "rpc/methods/codec.h"
 
+_Static_assert((int)SIRIX_PRINCIPAL_NAME_BYTES_MAX <= (int)SIRIX_CALLER_NAME_BYTES_MAX,
+               "a principal's name fits into an author");
+
 struct sirix_request sirix_rpc_request(struct sirix_rpc_call *call)
 {
+    const struct sirix_principal *principal = sirix_rpc_call_principal(call);
+
     return (struct sirix_request){
         .service = sirix_rpc_storage_of(call)->service,
-        .principal = sirix_rpc_call_principal(call),
+        .caller = {.name = principal->name,
+                   .may_write = sirix_principal_may_write(principal),
+                   .trusted_to_speak_for_others = principal->trusted_to_speak_for_others},
         .cancel = sirix_rpc_call_cancel(call),
     };
 }
