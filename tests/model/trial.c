@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "unit/document/temp_dir.h"
 
 uint64_t trial_random(struct trial *trial, uint64_t limit)
 {
@@ -76,20 +77,6 @@ static void close_database(struct trial *trial)
     sirix_reader_close(trial->reader);
     sirix_resource_unref(trial->resource);
     sirix_database_close(trial->database);
-}
-
-static void remove_dir(struct trial *trial)
-{
-    char path[128];
-
-    if (!trial->durable) {
-        return;
-    }
-    (void)snprintf(path, sizeof(path), "%s/data.mdb", trial->dir);
-    (void)unlink(path);
-    (void)snprintf(path, sizeof(path), "%s/lock.mdb", trial->dir);
-    (void)unlink(path);
-    (void)rmdir(trial->dir);
 }
 
 /* --- Revisions ------------------------------------------------------------------------------------- */
@@ -320,5 +307,7 @@ void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
     sirix_map_deinit(&trial.used);
     close_database(&trial);
     sirix_committer_pool_stop(trial.pool);
-    remove_dir(&trial);
+    if (trial.durable) {
+        temp_dir_remove(trial.dir);
+    }
 }
