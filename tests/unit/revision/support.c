@@ -210,17 +210,22 @@ enum sirix_status test_view_snapshot(struct test_rev *f, const char *name, struc
 
 int64_t test_value(struct test_rev *f, const struct sirix_view *view)
 {
+    return test_value_at(f, view, 1);
+}
+
+int64_t test_value_at(struct test_rev *f, const struct sirix_view *view, uint64_t key)
+{
     struct sirix_trie_cursor cursor;
     struct sirix_row row;
     struct sirix_node node;
 
     sirix_trie_cursor_init(&cursor, f->reader, view->record.trie);
-    enum sirix_status status = sirix_trie_get(&cursor, 1, &row, NULL);
+    enum sirix_status status = sirix_trie_get(&cursor, key, &row, NULL);
     if (status == SIRIX_NOT_FOUND) {
         return INT64_MIN;
     }
     assert_int_equal(status, SIRIX_OK);
-    assert_int_equal(sirix_node_decode(row.record, 1, &node, NULL), SIRIX_OK);
+    assert_int_equal(sirix_node_decode(row.record, key, &node, NULL), SIRIX_OK);
     assert_int_equal(node.kind, SIRIX_NODE_INTEGER);
     return node.integer;
 }
@@ -233,8 +238,31 @@ void test_publication_make(struct test_rev *f, const struct sirix_view *base, in
     test_publication_make_at(f, base, 1, value, publication);
 }
 
+static void put_integer(struct sirix_trie_edit *edit, uint64_t key, int64_t value)
+{
+    const struct sirix_node node = {
+        .kind = SIRIX_NODE_INTEGER, .key = key, .parent = 0, .integer = value};
+    struct sirix_buf record;
+
+    if (value == INT64_MIN) {
+        assert_int_equal(sirix_trie_edit_remove(edit, key, key, NULL), SIRIX_OK);
+        return;
+    }
+    sirix_buf_init(&record, SIZE_MAX);
+    assert_int_equal(sirix_node_encode(&node, &record, NULL), SIRIX_OK);
+    assert_int_equal(sirix_trie_edit_put(edit, key, 1, sirix_buf_view(&record), NULL), SIRIX_OK);
+    sirix_buf_deinit(&record);
+}
+
 void test_publication_make_at(struct test_rev *f, const struct sirix_view *base, uint64_t key,
                               int64_t value, struct sirix_publication *publication)
+{
+    test_publication_make_both(f, base, key, key, value, publication);
+}
+
+void test_publication_make_both(struct test_rev *f, const struct sirix_view *base, uint64_t key,
+                                uint64_t other, int64_t value,
+                                struct sirix_publication *publication)
 {
     static const char AUTHOR[] = "tester";
     const struct sirix_page_writer_options options = {
@@ -242,12 +270,9 @@ void test_publication_make_at(struct test_rev *f, const struct sirix_view *base,
         .resource_id = sirix_resource_id(base->resource),
         .record_bytes = sirix_record_bytes(sizeof(AUTHOR) - 1, 0),
     };
-    const struct sirix_node node = {
-        .kind = SIRIX_NODE_INTEGER, .key = key, .parent = 0, .integer = value};
     struct sirix_reader *reader = NULL; /* Its own, so that threads may publish side by side. */
     struct sirix_page_writer *writer = NULL;
     struct sirix_trie_edit *edit = NULL;
-    struct sirix_buf record;
     char digits[32];
 
     *publication = (struct sirix_publication){
@@ -259,15 +284,11 @@ void test_publication_make_at(struct test_rev *f, const struct sirix_view *base,
     };
     publication->record.text_bytes =
         (uint64_t)snprintf(digits, sizeof(digits), "%lld", (long long)value);
-    sirix_buf_init(&record, SIZE_MAX);
-    assert_int_equal(sirix_node_encode(&node, &record, NULL), SIRIX_OK);
     assert_int_equal(sirix_reader_open(options.backend, &reader, NULL), SIRIX_OK);
     assert_int_equal(sirix_page_writer_new(&options, &writer, NULL), SIRIX_OK);
     assert_int_equal(sirix_trie_edit_new(reader, base->record.trie, &edit, NULL), SIRIX_OK);
-    assert_int_equal(value == INT64_MIN
-                         ? sirix_trie_edit_remove(edit, key, key, NULL)
-                         : sirix_trie_edit_put(edit, key, 1, sirix_buf_view(&record), NULL),
-                     SIRIX_OK);
+    put_integer(edit, key, value);
+    put_integer(edit, other, value);
     assert_int_equal(sirix_trie_edit_write(edit, writer, &publication->record.trie, NULL),
                      SIRIX_OK);
     assert_int_equal(sirix_page_writer_finish(writer, &publication->segments,
@@ -277,7 +298,6 @@ void test_publication_make_at(struct test_rev *f, const struct sirix_view *base,
     sirix_trie_edit_free(edit);
     sirix_page_writer_free(writer);
     sirix_reader_close(reader);
-    sirix_buf_deinit(&record);
 }
 
 void test_publication_free(struct sirix_publication *publication)

@@ -54,8 +54,9 @@ enum sirix_status test_view_revision(struct test_rev *f, uint64_t revision, stru
 enum sirix_status test_view_snapshot(struct test_rev *f, const char *name, struct sirix_view *view,
                                      struct sirix_error *err);
 
-/* The integer that is the document of a view; INT64_MIN: none. */
+/* The integer that is the document of a view, or stands at a key; INT64_MIN: none. */
 int64_t test_value(struct test_rev *f, const struct sirix_view *view);
+int64_t test_value_at(struct test_rev *f, const struct sirix_view *view, uint64_t key);
 
 /*
  * A publication that sets the document of base to an integer, on base's branch. Its segments go to the
@@ -66,6 +67,10 @@ void test_publication_make(struct test_rev *f, const struct sirix_view *base, in
 /* The same with an integer row at any key, or (INT64_MIN) without the row that was there. */
 void test_publication_make_at(struct test_rev *f, const struct sirix_view *base, uint64_t key,
                               int64_t value, struct sirix_publication *publication);
+/* The same with two rows of one value. */
+void test_publication_make_both(struct test_rev *f, const struct sirix_view *base, uint64_t key,
+                                uint64_t other, int64_t value,
+                                struct sirix_publication *publication);
 void test_publication_free(struct sirix_publication *publication);
 
 /* Publishes an integer on top of base. */

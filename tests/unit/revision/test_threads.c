@@ -225,6 +225,76 @@ static void branches_come_and_go_while_others_list_and_read(void **state)
     assert_true(workers[1].done >= ROUNDS);
 }
 
+/* One thread keeps two values equal; the others branch, label and read meanwhile. */
+static void *keep_equal(void *context)
+{
+    struct worker *worker = context;
+
+    for (int i = 1; i <= 2 * ROUNDS; i++) {
+        struct sirix_snapshot_created created;
+        struct sirix_branch_info info;
+        struct sirix_view view;
+        struct sirix_error err = {0};
+        struct test_rev f = {.reader = worker->reader};
+        char name[24];
+
+        must(open_head(worker, fixture.resource, "main", &view, &err) == SIRIX_OK, "view", &err);
+        if (worker->number == 0) {
+            struct sirix_publication publication;
+            struct sirix_published published;
+
+            test_publication_make_both(&fixture, &view, 1, 2, i, &publication);
+            must(sirix_publish(&publication, &published, &err) == SIRIX_OK, "publish", &err);
+            test_publication_free(&publication);
+            sirix_view_close(&view);
+            continue;
+        }
+        (void)snprintf(name, sizeof(name), "e%d-%d", worker->number, i);
+        must(sirix_branch_create(&view, test_name(name), 0, &info, &err) == SIRIX_OK, "branch",
+             &err);
+        sirix_view_close(&view);
+        must(open_head(worker, fixture.resource, name, &view, &err) == SIRIX_OK, "read", &err);
+        must(test_value_at(&f, &view, 1) == test_value_at(&f, &view, 2), "the values differ", NULL);
+        (void)snprintf(name, sizeof(name), "l%d-%d", worker->number, i);
+        must(sirix_snapshot_create(&view, test_name(name), false, &created, &err) == SIRIX_OK,
+             "label", &err);
+        sirix_view_close(&view);
+    }
+    return NULL;
+}
+
+static enum sirix_status compare_both(void *context, const struct sirix_snapshot_info *info,
+                                      bool *stop, struct sirix_error *err)
+{
+    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_SNAPSHOT, .name = info->name};
+    size_t *count = context;
+    struct sirix_view view;
+    enum sirix_status status = sirix_view_open(fixture.resource, fixture.reader, &spec, &view, err);
+
+    *stop = false;
+    if (status == SIRIX_OK) {
+        must(test_value_at(&fixture, &view, 1) == test_value_at(&fixture, &view, 2),
+             "the values of a label differ", NULL);
+        sirix_view_close(&view);
+        *count += 1;
+    }
+    return status;
+}
+
+static void two_values_that_change_together_are_equal_in_every_branch_and_label(void **state)
+{
+    struct worker workers[THREADS];
+    size_t count = 0;
+
+    (void)state;
+    run(keep_equal, workers);
+    sirix_reader_yield(fixture.reader);
+    assert_int_equal(sirix_snapshot_list(fixture.resource, fixture.reader, test_name(""),
+                                         compare_both, &count, NULL),
+                     SIRIX_OK);
+    assert_int_equal(count, (THREADS - 1) * 2 * ROUNDS);
+}
+
 static void *give_names(void *context)
 {
     struct worker *worker = context;
@@ -347,6 +417,7 @@ int main(void)
         CASE_LATE(writers_on_branches_and_resources_of_their_own_never_conflict),
         CASE_LATE(compare_and_set_loses_no_update),
         CASE_LATE(branches_come_and_go_while_others_list_and_read),
+        CASE(two_values_that_change_together_are_equal_in_every_branch_and_label),
         CASE(names_and_keys_are_given_side_by_side),
         CASE(resources_are_forgotten_and_found_again_without_loss),
     };
