@@ -19,7 +19,7 @@ const struct sirixctl_command *const sirixctl_commands[] = {
     &sirixctl_completion,
 };
 
-static const struct sirixctl_flag COMMON_FLAGS[] = {
+static const struct sirixctl_flag common_flags[] = {
     [SIRIXCTL_STORAGE] = {"storage", "ADDRESS", "the server: unix:PATH or HOST:PORT"},
     [SIRIXCTL_DATA] = {"data", "DIR", "the server of this folder, which is started if need be"},
     [SIRIXCTL_STORAGED] = {"storaged", "PROGRAM", "with --data: where storaged is"},
@@ -30,6 +30,6 @@ static const struct sirixctl_flag COMMON_FLAGS[] = {
     [SIRIXCTL_HELP] = {"help", NULL, "how to use the command"},
 };
 
-const struct sirixctl_flags sirixctl_common_flags = SIRIXCTL_FLAGS(COMMON_FLAGS);
+const struct sirixctl_flags sirixctl_common_flags = SIRIXCTL_FLAGS(common_flags);
 
 const size_t sirixctl_command_count = sizeof(sirixctl_commands) / sizeof(sirixctl_commands[0]);

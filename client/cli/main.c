@@ -29,16 +29,16 @@ static void print_flags(FILE *file, const struct sirixctl_flags *flags)
 
 static void print_exit_codes(FILE *file)
 {
-    static const enum sirix_status ALL[] = {
+    static const enum sirix_status every_one[] = {
 #define SIRIX_X(upper, lower, grpc, jsonrpc, exit_code) SIRIX_##upper,
         SIRIX_STATUS_LIST(SIRIX_X)
 #undef SIRIX_X
     };
 
     (void)fputs("\nExit codes (64 is also any mistake on the command line):\n", file);
-    for (size_t i = 0; i < sizeof(ALL) / sizeof(ALL[0]); i++) {
-        (void)fprintf(file, "  %3d %s\n", sirix_status_exit_code(ALL[i]),
-                      sirix_status_name(ALL[i]));
+    for (size_t i = 0; i < sizeof(every_one) / sizeof(every_one[0]); i++) {
+        (void)fprintf(file, "  %3d %s\n", sirix_status_exit_code(every_one[i]),
+                      sirix_status_name(every_one[i]));
     }
 }
 

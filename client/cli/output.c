@@ -51,7 +51,7 @@ struct range {
 };
 
 /* Characters that act, hide, or change the direction of others. Sorted. */
-static const struct range UNSAFE[] = {
+static const struct range unsafe_ranges[] = {
     {0x0000, 0x001f}, {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x034f, 0x034f},   {0x061c, 0x061c},
     {0x115f, 0x1160}, {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},   {0x2028, 0x202e},
     {0x2060, 0x206f}, {0x3164, 0x3164},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
@@ -60,11 +60,11 @@ static const struct range UNSAFE[] = {
 
 static bool is_unsafe(uint32_t code_point)
 {
-    for (size_t i = 0; i < sizeof(UNSAFE) / sizeof(UNSAFE[0]); i++) {
-        if (code_point < UNSAFE[i].first) {
+    for (size_t i = 0; i < sizeof(unsafe_ranges) / sizeof(unsafe_ranges[0]); i++) {
+        if (code_point < unsafe_ranges[i].first) {
             return false;
         }
-        if (code_point <= UNSAFE[i].last) {
+        if (code_point <= unsafe_ranges[i].last) {
             return true;
         }
     }
@@ -167,11 +167,11 @@ void sirixctl_out_json(struct sirixctl_out *out, struct sirix_bytes json)
 
 void sirixctl_out_colour(struct sirixctl_out *out, enum sirixctl_colour colour)
 {
-    static const char *const CODES[] = {"\033[0m",  "\033[31m", "\033[32m",
-                                        "\033[33m", "\033[36m", "\033[1m"};
+    static const char *const colour_codes[] = {"\033[0m",  "\033[31m", "\033[32m",
+                                               "\033[33m", "\033[36m", "\033[1m"};
 
     if (out->colours) {
-        (void)fputs(CODES[colour], out->file);
+        (void)fputs(colour_codes[colour], out->file);
     }
 }
 
@@ -189,7 +189,7 @@ void sirixctl_out_time(struct sirixctl_out *out, uint64_t time_us)
 
 void sirixctl_format_bytes(uint64_t bytes, char out_text[16])
 {
-    static const char *const UNITS[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+    static const char *const unit_names[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
     uint64_t tenths = 0;
     size_t unit = 0;
 
@@ -201,7 +201,8 @@ void sirixctl_format_bytes(uint64_t bytes, char out_text[16])
     if (unit == 0) {
         (void)snprintf(out_text, 16, "%u B", (unsigned)bytes);
     } else {
-        (void)snprintf(out_text, 16, "%u.%u %s", (unsigned)bytes, (unsigned)tenths, UNITS[unit]);
+        (void)snprintf(out_text, 16, "%u.%u %s", (unsigned)bytes, (unsigned)tenths,
+                       unit_names[unit]);
     }
 }
 

@@ -11,8 +11,8 @@
 
 enum { BAR_WIDTH = 20, LABEL_BYTES = 40, TIME_BYTES = 32 };
 
-static const uint64_t NS_A_SECOND = 1000000000;
-static const uint64_t DRAW_EACH_NS = 100000000;
+static const uint64_t ns_a_second = 1000000000;
+static const uint64_t draw_each_ns = 100000000;
 
 static uint64_t now_ns(void)
 {
@@ -66,7 +66,7 @@ size_t sirixctl_progress_format(const struct sirixctl_progress *progress, uint64
     char done[16];
     char total[16];
     char rate[16];
-    double seconds = (double)elapsed_ns / (double)NS_A_SECOND;
+    double seconds = (double)elapsed_ns / (double)ns_a_second;
     uint64_t bytes_a_second = seconds > 0 ? (uint64_t)((double)progress->done_bytes / seconds) : 0;
     int len = 0;
 
@@ -103,7 +103,7 @@ void sirixctl_progress_add(struct sirixctl_progress *progress, uint64_t bytes)
         return;
     }
     uint64_t now = now_ns();
-    if (now - progress->drawn_ns < DRAW_EACH_NS) {
+    if (now - progress->drawn_ns < draw_each_ns) {
         return;
     }
     progress->drawn_ns = now;

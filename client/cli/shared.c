@@ -87,16 +87,16 @@ enum sirix_status sirixctl_position(const char *text, struct sirix_place *place,
     static const struct {
         const char *name;
         enum sirix_position position;
-    } NAMES[] = {
+    } known_names[] = {
         {"first", SIRIX_POSITION_FIRST_CHILD},
         {"last", SIRIX_POSITION_LAST_CHILD},
         {"before", SIRIX_POSITION_LEFT_SIBLING},
         {"after", SIRIX_POSITION_RIGHT_SIBLING},
     };
 
-    for (size_t i = 0; text != NULL && i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
-        if (strcmp(text, NAMES[i].name) == 0) {
-            place->position = NAMES[i].position;
+    for (size_t i = 0; text != NULL && i < sizeof(known_names) / sizeof(known_names[0]); i++) {
+        if (strcmp(text, known_names[i].name) == 0) {
+            place->position = known_names[i].position;
             return SIRIX_OK;
         }
     }

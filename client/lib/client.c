@@ -8,7 +8,7 @@
 #include "lib/embedded.h"
 #include "lib/transport/message.h"
 
-static const uint64_t NS_A_MS = 1000000;
+static const uint64_t ns_a_ms = 1000000;
 
 enum {
     CLIENT_NAME_BYTES_MAX = 256,
@@ -46,10 +46,10 @@ enum sirix_status sirix_client_new(struct sirix_channel *channel,
                                    const struct sirix_client_options *options,
                                    struct sirix_client **out_client, struct sirix_error *err)
 {
-    static const struct sirix_client_options DEFAULTS = {0};
+    static const struct sirix_client_options defaults = {0};
     struct sirix_client *client = NULL;
 
-    options = options != NULL ? options : &DEFAULTS;
+    options = options != NULL ? options : &defaults;
     enum sirix_status status = sirix_client_check_options(options, err);
     if (status != SIRIX_OK) {
         return status;
@@ -102,7 +102,7 @@ void sirix_client_close(struct sirix_client *client)
 
 static uint64_t add_ms(uint64_t from_ns, uint32_t ms)
 {
-    return ms == SIRIX_DEADLINE_NONE ? UINT64_MAX : from_ns + ms * NS_A_MS;
+    return ms == SIRIX_DEADLINE_NONE ? UINT64_MAX : from_ns + ms * ns_a_ms;
 }
 
 void sirix_tries_init(struct sirix_tries *tries, struct sirix_client *client,
@@ -121,7 +121,7 @@ void sirix_tries_init(struct sirix_tries *tries, struct sirix_client *client,
         .cancel = options != NULL ? options->cancel : NULL,
         .repeatable = has_key || !sirix_method_rows[method].writes,
         .deadline_ns = add_ms(sirix_monotonic_ns(), deadline_ms),
-        .pause_ns = PAUSE_FIRST_MS * NS_A_MS,
+        .pause_ns = PAUSE_FIRST_MS * ns_a_ms,
     };
 }
 
@@ -156,9 +156,9 @@ bool sirix_tries_again(struct sirix_tries *tries, enum sirix_status *status,
     if (tries->give_up_ns == 0) {
         tries->give_up_ns = add_ms(now_ns, tries->client->connect_timeout_ms);
     }
-    if (err != NULL && err->retry_after_ms * NS_A_MS > tries->pause_ns &&
+    if (err != NULL && err->retry_after_ms * ns_a_ms > tries->pause_ns &&
         err->retry_after_ms <= PAUSE_MAX_MS) {
-        tries->pause_ns = err->retry_after_ms * NS_A_MS;
+        tries->pause_ns = err->retry_after_ms * ns_a_ms;
     }
     if (now_ns + tries->pause_ns >= tries->give_up_ns ||
         now_ns + tries->pause_ns >= tries->deadline_ns) {
@@ -172,8 +172,8 @@ bool sirix_tries_again(struct sirix_tries *tries, enum sirix_status *status,
         return false;
     }
     tries->pause_ns *= 2;
-    if (tries->pause_ns > PAUSE_MAX_MS * NS_A_MS) {
-        tries->pause_ns = PAUSE_MAX_MS * NS_A_MS;
+    if (tries->pause_ns > PAUSE_MAX_MS * ns_a_ms) {
+        tries->pause_ns = PAUSE_MAX_MS * ns_a_ms;
     }
     return true;
 }

@@ -20,9 +20,9 @@
 #include "lib/transport/message.h"
 #include "sirix/storage/v1/storage.pb-c.h"
 
-static const char WRITER_SOCKET[] = "storaged.sock";
-static const char READER_SOCKET[] = "reader.sock";
-static const uint64_t NS_A_MS = 1000000;
+static const char writer_socket[] = "storaged.sock";
+static const char reader_socket[] = "reader.sock";
+static const uint64_t ns_a_ms = 1000000;
 
 enum {
     DIRECTORY_MODE = 0700,
@@ -69,7 +69,7 @@ static bool somebody_listens(const struct sirix_embedded *embedded)
 static enum sirix_status set_socket(struct sirix_embedded *embedded, bool read_only,
                                     struct sirix_error *err)
 {
-    const char *name = read_only ? READER_SOCKET : WRITER_SOCKET;
+    const char *name = read_only ? reader_socket : writer_socket;
     int len =
         snprintf(embedded->socket, sizeof(embedded->socket), "%s/%s", embedded->directory, name);
 
@@ -195,7 +195,7 @@ static enum sirix_status ensure_locked(struct sirix_embedded *embedded, uint64_t
                                        struct sirix_call_cancel *cancel, struct sirix_error *err)
 {
     struct sirix_error failure = {0};
-    uint64_t pause_ns = PAUSE_FIRST_MS * NS_A_MS;
+    uint64_t pause_ns = PAUSE_FIRST_MS * ns_a_ms;
 
     if (embedded->attach.call != NULL) {
         if (sirix_call_is_alive(&embedded->attach)) {
@@ -203,7 +203,7 @@ static enum sirix_status ensure_locked(struct sirix_embedded *embedded, uint64_t
         }
         sirix_call_deinit(&embedded->attach);
     }
-    uint64_t start_by_ns = sirix_monotonic_ns() + embedded->start_timeout_ms * NS_A_MS;
+    uint64_t start_by_ns = sirix_monotonic_ns() + embedded->start_timeout_ms * ns_a_ms;
     until_ns = start_by_ns < until_ns ? start_by_ns : until_ns;
     for (;;) {
         enum round round = go_round(embedded, until_ns, &failure);
@@ -217,7 +217,7 @@ static enum sirix_status ensure_locked(struct sirix_embedded *embedded, uint64_t
         if (!sirix_call_cancel_sleep(cancel, pause_ns)) {
             return sirix_call_cancel_fail(err);
         }
-        pause_ns = pause_ns < PAUSE_MAX_MS * NS_A_MS ? pause_ns * 2 : pause_ns;
+        pause_ns = pause_ns < PAUSE_MAX_MS * ns_a_ms ? pause_ns * 2 : pause_ns;
     }
     if (failure.status == SIRIX_OK || failure.status == SIRIX_CANCELLED) {
         return sirix_fail(err, SIRIX_UNAVAILABLE, "storaged of `%s` did not get ready in time",
@@ -316,13 +316,13 @@ enum sirix_status sirix_embedded_open(const char *directory,
                                       const struct sirix_embedded_options *options,
                                       struct sirix_client **out_client, struct sirix_error *err)
 {
-    static const struct sirix_embedded_options DEFAULTS = {0};
+    static const struct sirix_embedded_options defaults = {0};
     char address[SOCKET_PATH_BYTES_MAX + sizeof("unix:")];
     struct sirix_embedded *embedded = NULL;
     struct sirix_channel *channel = NULL;
     struct sirix_client *client = NULL;
 
-    options = options != NULL ? options : &DEFAULTS;
+    options = options != NULL ? options : &defaults;
     enum sirix_status status = sirix_client_check_options(&options->client, err);
     if (status == SIRIX_OK) {
         status = new_embedded(directory, options, &embedded, err);

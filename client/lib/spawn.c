@@ -1,5 +1,5 @@
 /*
- * posix_spawn only: a fork() after gRPC has started would hang the child or break the parent's
+ * posix_spawn only: a fork after gRPC has started would hang the child or break the parent's
  * connections.
  */
 #include "lib/spawn.h"
@@ -19,10 +19,8 @@
 
 #include "lib/transport/channel.h"
 
-extern char **environ;
-
-static const char PROGRAM[] = "storaged";
-static const char LOG_NAME[] = "storaged.log";
+static const char program_name[] = "storaged";
+static const char log_name[] = "storaged.log";
 
 enum {
     READY_FD = 3,
@@ -39,7 +37,7 @@ static char *program_in(const char *folder, size_t folder_len)
 {
     char *path = NULL;
 
-    if (asprintf(&path, "%.*s/%s", (int)folder_len, folder, PROGRAM) < 0) {
+    if (asprintf(&path, "%.*s/%s", (int)folder_len, folder, program_name) < 0) {
         return NULL;
     }
     if (access(path, X_OK) != 0) {
@@ -99,7 +97,7 @@ enum sirix_status sirix_spawn_find(const char *wish, char **out_program, struct 
     }
     if (found == NULL) {
         return sirix_fail(err, SIRIX_NOT_FOUND, "no program `%s` beside this one, nor on PATH",
-                          PROGRAM);
+                          program_name);
     }
     *out_program = found;
     return SIRIX_OK;
@@ -118,11 +116,11 @@ static enum sirix_status open_log(int directory_fd, int *out_fd, bool *out_made,
 {
     const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
     struct stat stat = {0};
-    int fd = openat(directory_fd, LOG_NAME, flags | O_EXCL, LOG_MODE);
+    int fd = openat(directory_fd, log_name, flags | O_EXCL, LOG_MODE);
 
     *out_made = fd >= 0;
     if (fd < 0 && errno == EEXIST) {
-        fd = openat(directory_fd, LOG_NAME, flags, LOG_MODE);
+        fd = openat(directory_fd, log_name, flags, LOG_MODE);
     }
     if (fd < 0) {
         return fail_errno(err, "open storaged.log", errno);
@@ -327,7 +325,7 @@ enum sirix_status sirix_spawn_start(const char *program, const char *directory, 
         read_last_line(log_fd, spawned.last_line, sizeof(spawned.last_line));
         if (made_log) {
             /* Perhaps no folder of ours at all: leave nothing in it. */
-            (void)unlinkat(directory_fd, LOG_NAME, 0);
+            (void)unlinkat(directory_fd, log_name, 0);
         }
     }
     *out_spawned = spawned;

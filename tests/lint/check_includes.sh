@@ -13,7 +13,7 @@ client/shared/base       base/
 client/shared/json       base/ json/
 client/lib               base/ sirix/ lib/ storage.pb-c.h error.pb-c.h health.pb-c.h reflection.pb-c.h
 client/cli               base/ json/ sirix/ cli/
-client/include           sirix/
+client/include           sirix/ base/
 storaged/store/segment   base/ store/segment/
 storaged/store/page      base/ store/segment/ store/page/
 storaged/store/child     base/ store/segment/ store/page/ store/child/

@@ -18,7 +18,7 @@ enum {
     ARENA_BYTES_MAX = 1024 * 1024 * 1024,
 };
 
-static const struct sirixctl_flag FLAGS[] = {
+static const struct sirixctl_flag own_flags[] = {
     SIRIXCTL_WRITE_FLAGS,
     [FLAG_DRY_RUN] = {"dry-run", NULL, "check the patch against the head and change nothing"},
 };
@@ -144,7 +144,7 @@ const struct sirixctl_command sirixctl_apply = {
     .summary = "Apply an RFC 6902 patch as one revision",
     .details = "`-` is stdin. Tests are checked first; if the head moves meanwhile, nothing\n"
                "happens. A place inside a value that the same patch adds cannot be named.",
-    .flags = SIRIXCTL_FLAGS(FLAGS),
+    .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 2,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_WRITER,

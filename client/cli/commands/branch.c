@@ -18,12 +18,12 @@ enum promote_flag { FLAG_TARGET, FLAG_REPLACE, FLAG_EXPECTED_REVISION };
 
 enum { TTL_MAX_S = 1000 * 1000 * 1000 };
 
-static const struct sirixctl_flag CREATE_FLAGS[] = {
+static const struct sirixctl_flag create_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "begin at this branch instead of main"},
     [FLAG_TTL] = {"ttl", "SECONDS", "it ends after so long (default: never)"},
 };
 
-static const struct sirixctl_flag PROMOTE_FLAGS[] = {
+static const struct sirixctl_flag promote_flags[] = {
     [FLAG_TARGET] = {"target", "NAME", "the branch that moves, instead of main"},
     [FLAG_REPLACE] = {"replace", NULL, "also if that leaves revisions of the target behind"},
     [FLAG_EXPECTED_REVISION] = {"expected-revision", "N", "refuse unless the target is at N"},
@@ -213,7 +213,7 @@ const struct sirixctl_command sirixctl_branch_create = {
     .name = "branch create",
     .operands = "DB/RESOURCE[@WHAT] NAME",
     .summary = "Begin a branch; nothing is copied",
-    .flags = SIRIXCTL_FLAGS(CREATE_FLAGS),
+    .flags = SIRIXCTL_FLAGS(create_flags),
     .operands_min = 2,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_WRITER,
@@ -244,7 +244,7 @@ const struct sirixctl_command sirixctl_branch_promote = {
     .name = "branch promote",
     .operands = "DB/RESOURCE NAME",
     .summary = "Move main (or --target) to the head of a branch",
-    .flags = SIRIXCTL_FLAGS(PROMOTE_FLAGS),
+    .flags = SIRIXCTL_FLAGS(promote_flags),
     .operands_min = 2,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_WRITER,

@@ -8,7 +8,7 @@
 
 enum own_flag { FLAG_YES };
 
-static const struct sirixctl_flag DROP_FLAGS[] = {
+static const struct sirixctl_flag drop_flags[] = {
     [FLAG_YES] = {"yes", NULL, "really: nothing brings it back"},
 };
 
@@ -88,7 +88,7 @@ const struct sirixctl_command sirixctl_drop = {
     .name = "drop",
     .operands = "DB | DB/RESOURCE",
     .summary = "Remove a database or a resource with all its revisions",
-    .flags = SIRIXCTL_FLAGS(DROP_FLAGS),
+    .flags = SIRIXCTL_FLAGS(drop_flags),
     .operands_min = 1,
     .operands_max = 1,
     .needs = SIRIXCTL_NEEDS_WRITER,

@@ -13,7 +13,7 @@
 
 enum own_flag { FLAG_BRANCH, FLAG_JSON_PATCH, FLAG_STAT, FLAG_MAX };
 
-static const struct sirixctl_flag FLAGS[] = {
+static const struct sirixctl_flag own_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "for ends without @: of this branch instead of main"},
     [FLAG_JSON_PATCH] = {"json-patch", NULL, "as an RFC 6902 patch"},
     [FLAG_STAT] = {"stat", NULL, "counts only"},
@@ -246,7 +246,7 @@ const struct sirixctl_command sirixctl_diff = {
     .operands = "DB/RESOURCE[@TO] | DB/RESOURCE[@FROM] @TO",
     .summary = "Show what changed between two revisions",
     .details = "With one end: what that revision changed in its parent.",
-    .flags = SIRIXCTL_FLAGS(FLAGS),
+    .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_READER,

@@ -26,18 +26,18 @@ enum { VALUE_BYTES_MAX = 256 * 1024 * 1024 };
         "position", "WHERE", "first (default), last, before, after, or an index"                   \
     }
 
-static const struct sirixctl_flag PLACE_FLAGS[] = {
+static const struct sirixctl_flag place_flags[] = {
     SIRIXCTL_WRITE_FLAGS,
     [FLAG_POSITION] = POSITION_FLAG,
     [FLAG_NAME] = {"name", "NAME", "in an object: the member's name"},
 };
 
-static const struct sirixctl_flag UPDATE_FLAGS[] = {
+static const struct sirixctl_flag update_flags[] = {
     SIRIXCTL_WRITE_FLAGS,
     [FLAG_REPLACE] = {"replace", NULL, "also if it is an object or array, which is then lost"},
 };
 
-static const struct sirixctl_flag PLAIN_FLAGS[] = {SIRIXCTL_WRITE_FLAGS};
+static const struct sirixctl_flag plain_flags[] = {SIRIXCTL_WRITE_FLAGS};
 
 /* --- Reading the command line ----------------------------------------------------------------- */
 
@@ -230,7 +230,7 @@ const struct sirixctl_command sirixctl_insert = {
     .summary = "Insert a value below or beside a node",
     .details = "JSON is a text, @FILE, or - for stdin. Into an object: with --name, or an object\n"
                "whose members are inserted.",
-    .flags = SIRIXCTL_FLAGS(PLACE_FLAGS),
+    .flags = SIRIXCTL_FLAGS(place_flags),
     .operands_min = 3,
     .operands_max = 3,
     .needs = SIRIXCTL_NEEDS_WRITER,
@@ -242,7 +242,7 @@ const struct sirixctl_command sirixctl_update = {
     .operands = "DB/RESOURCE NODE JSON",
     .summary = "Set the value of a node",
     .details = "JSON is a text, @FILE, or - for stdin.",
-    .flags = SIRIXCTL_FLAGS(UPDATE_FLAGS),
+    .flags = SIRIXCTL_FLAGS(update_flags),
     .operands_min = 3,
     .operands_max = 3,
     .needs = SIRIXCTL_NEEDS_WRITER,
@@ -253,7 +253,7 @@ const struct sirixctl_command sirixctl_delete = {
     .name = "delete",
     .operands = "DB/RESOURCE NODE",
     .summary = "Delete a node and what is below it",
-    .flags = SIRIXCTL_FLAGS(PLAIN_FLAGS),
+    .flags = SIRIXCTL_FLAGS(plain_flags),
     .operands_min = 2,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_WRITER,
@@ -264,7 +264,7 @@ const struct sirixctl_command sirixctl_rename = {
     .name = "rename",
     .operands = "DB/RESOURCE NODE NAME",
     .summary = "Give a member another name",
-    .flags = SIRIXCTL_FLAGS(PLAIN_FLAGS),
+    .flags = SIRIXCTL_FLAGS(plain_flags),
     .operands_min = 3,
     .operands_max = 3,
     .needs = SIRIXCTL_NEEDS_WRITER,
@@ -275,7 +275,7 @@ const struct sirixctl_command sirixctl_move = {
     .name = "move",
     .operands = "DB/RESOURCE NODE TO",
     .summary = "Move a node into or beside another one",
-    .flags = SIRIXCTL_FLAGS(PLACE_FLAGS),
+    .flags = SIRIXCTL_FLAGS(place_flags),
     .operands_min = 3,
     .operands_max = 3,
     .needs = SIRIXCTL_NEEDS_WRITER,

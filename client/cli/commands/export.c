@@ -12,7 +12,7 @@
 
 enum own_flag { FLAG_BRANCH, FLAG_NODE, FLAG_INDENT, FLAG_NDJSON, FLAG_OUTPUT };
 
-static const struct sirixctl_flag FLAGS[] = {
+static const struct sirixctl_flag own_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "of this branch instead of main"},
     [FLAG_NODE] = {"node", "NODE", "this node (key or path) instead of the whole"},
     [FLAG_INDENT] = {"indent", "N", "spaces a level, at most 8 (default 0: compact)"},
@@ -122,7 +122,7 @@ const struct sirixctl_command sirixctl_export = {
     .name = "export",
     .operands = "DB/RESOURCE[@WHAT]",
     .summary = "Write a document, or a part of it, as JSON text",
-    .flags = SIRIXCTL_FLAGS(FLAGS),
+    .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 1,
     .needs = SIRIXCTL_NEEDS_READER,

@@ -12,7 +12,7 @@ enum own_flag { FLAG_BRANCH, FLAG_COUNT };
 
 enum { COUNT_DEFAULT = 20, COUNT_MAX = 1000000, PAGE_MAX = 1000 };
 
-static const struct sirixctl_flag FLAGS[] = {
+static const struct sirixctl_flag own_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "of this branch instead of main"},
     [FLAG_COUNT] = {"count", "N", "so many, newest first (default 20)"},
 };
@@ -207,7 +207,7 @@ const struct sirixctl_command sirixctl_history = {
     .name = "history",
     .operands = "DB/RESOURCE[@WHAT] [NODE]",
     .summary = "List the revisions of a resource, or those that changed a node",
-    .flags = SIRIXCTL_FLAGS(FLAGS),
+    .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_READER,

@@ -26,7 +26,7 @@ enum own_flag {
     FLAG_NAME,
 };
 
-static const struct sirixctl_flag FLAGS[] = {
+static const struct sirixctl_flag own_flags[] = {
     SIRIXCTL_WRITE_FLAGS,
     [FLAG_NDJSON] = {"ndjson", NULL, "one JSON text a line (so are *.ndjson and *.jsonl)"},
     [FLAG_REPLACE] = {"replace", NULL, "replace the value that is there"},
@@ -73,14 +73,14 @@ static bool has_suffix(const char *path, const char *suffix)
 static enum sirix_status name_from_file(const char *path, struct sirixctl_name *name,
                                         struct sirix_error *err)
 {
-    static const char *const SUFFIXES[] = {".json", ".ndjson", ".jsonl"};
+    static const char *const known_suffixes[] = {".json", ".ndjson", ".jsonl"};
     const char *base = strrchr(path, '/');
 
     base = base != NULL ? base + 1 : path;
     size_t len = strlen(base);
-    for (size_t i = 0; i < sizeof(SUFFIXES) / sizeof(SUFFIXES[0]); i++) {
-        if (has_suffix(base, SUFFIXES[i])) {
-            len -= strlen(SUFFIXES[i]);
+    for (size_t i = 0; i < sizeof(known_suffixes) / sizeof(known_suffixes[0]); i++) {
+        if (has_suffix(base, known_suffixes[i])) {
+            len -= strlen(known_suffixes[i]);
             break;
         }
     }
@@ -262,7 +262,7 @@ const struct sirixctl_command sirixctl_import = {
     .summary = "Store JSON files, each as one revision",
     .details = "Creates the database and the resource if need be. `-` is stdin. Several files go\n"
                "into the resources of their names without suffix.",
-    .flags = SIRIXCTL_FLAGS(FLAGS),
+    .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 2,
     .operands_max = SIRIXCTL_OPERANDS_MAX,
     .needs = SIRIXCTL_NEEDS_WRITER,

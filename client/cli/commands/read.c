@@ -12,7 +12,7 @@
 
 enum own_flag { FLAG_BRANCH, FLAG_DEPTH, FLAG_CHILDREN, FLAG_OFFSET, FLAG_CURSOR };
 
-static const struct sirixctl_flag FLAGS[] = {
+static const struct sirixctl_flag own_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "of this branch instead of main"},
     [FLAG_DEPTH] = {"depth", "N", "levels below the node (default 3)"},
     [FLAG_CHILDREN] = {"children", "N", "children of a node (default 100)"},
@@ -218,7 +218,7 @@ const struct sirixctl_command sirixctl_read = {
     .operands = "DB/RESOURCE[@WHAT] [NODE]",
     .summary = "Show a node and what is below it, with keys",
     .details = "NODE is a key, or a path such as /users/[5]/name.",
-    .flags = SIRIXCTL_FLAGS(FLAGS),
+    .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_READER,

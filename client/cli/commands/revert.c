@@ -5,7 +5,7 @@
  */
 #include "cli/commands/commands.h"
 
-static const struct sirixctl_flag FLAGS[] = {SIRIXCTL_WRITE_FLAGS};
+static const struct sirixctl_flag own_flags[] = {SIRIXCTL_WRITE_FLAGS};
 
 static enum sirix_status answer(struct sirixctl *ctl, const struct sirix_revert_result *result,
                                 struct sirix_error *err)
@@ -53,7 +53,7 @@ const struct sirixctl_command sirixctl_revert = {
     .name = "revert",
     .operands = "DB/RESOURCE@WHAT",
     .summary = "Make a new revision with the content of an old one",
-    .flags = SIRIXCTL_FLAGS(FLAGS),
+    .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 1,
     .needs = SIRIXCTL_NEEDS_WRITER,

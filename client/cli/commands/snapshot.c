@@ -13,7 +13,7 @@
 
 enum create_flag { FLAG_BRANCH, FLAG_REPLACE };
 
-static const struct sirixctl_flag CREATE_FLAGS[] = {
+static const struct sirixctl_flag create_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "of this branch instead of main"},
     [FLAG_REPLACE] = {"replace", NULL, "move a label that is at another revision"},
 };
@@ -142,7 +142,7 @@ const struct sirixctl_command sirixctl_snapshot_create = {
     .name = "snapshot create",
     .operands = "DB/RESOURCE[@WHAT] LABEL",
     .summary = "Give a revision a name",
-    .flags = SIRIXCTL_FLAGS(CREATE_FLAGS),
+    .flags = SIRIXCTL_FLAGS(create_flags),
     .operands_min = 2,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_WRITER,

@@ -53,7 +53,7 @@ bool sirix_write_has_key(const struct sirix_write_options *write)
 
 void sirix_encode_place(const struct sirix_place *place, PB(Place) * message)
 {
-    static const PB(Position) POSITIONS[] = {
+    static const PB(Position) positions[] = {
         [SIRIX_POSITION_FIRST_CHILD] = SIRIX__STORAGE__V1__POSITION__POSITION_FIRST_CHILD,
         [SIRIX_POSITION_LAST_CHILD] = SIRIX__STORAGE__V1__POSITION__POSITION_LAST_CHILD,
         [SIRIX_POSITION_LEFT_SIBLING] = SIRIX__STORAGE__V1__POSITION__POSITION_LEFT_SIBLING,
@@ -63,7 +63,7 @@ void sirix_encode_place(const struct sirix_place *place, PB(Place) * message)
 
     sirix__storage__v1__place__init(message);
     message->node_key = place->node_key;
-    message->position = POSITIONS[place->position];
+    message->position = positions[place->position];
     message->index = place->position == SIRIX_POSITION_INDEX ? place->index : 0;
 }
 
@@ -108,20 +108,20 @@ enum sirix_change_kind sirix_decode_change_kind(PB(ChangeKind) kind)
 
 const char *sirix_node_type_name(enum sirix_node_type type)
 {
-    static const char *const NAMES[] = {"none",   "object",  "array", "string",
-                                        "number", "boolean", "null"};
+    static const char *const known_names[] = {"none",   "object",  "array", "string",
+                                              "number", "boolean", "null"};
     size_t index = (size_t)type;
 
-    return NAMES[index < sizeof(NAMES) / sizeof(NAMES[0]) ? index : 0];
+    return known_names[index < sizeof(known_names) / sizeof(known_names[0]) ? index : 0];
 }
 
 const char *sirix_change_kind_name(enum sirix_change_kind kind)
 {
-    static const char *const NAMES[] = {"none",    "insert", "delete", "update",
-                                        "replace", "rename", "move"};
+    static const char *const known_names[] = {"none",    "insert", "delete", "update",
+                                              "replace", "rename", "move"};
     size_t index = (size_t)kind;
 
-    return NAMES[index < sizeof(NAMES) / sizeof(NAMES[0]) ? index : 0];
+    return known_names[index < sizeof(known_names) / sizeof(known_names[0]) ? index : 0];
 }
 
 enum sirix_status sirix_decode_branches(struct sirix_arena *arena, PB(Branch) * *messages, size_t n,

@@ -12,8 +12,8 @@
 #include "lib/transport/failure.h"
 #include "lib/transport/message.h"
 
-static const char DETAILS_KEY[] = "grpc-status-details-bin";
-static const char TRACEPARENT_KEY[] = "traceparent";
+static const char details_key[] = "grpc-status-details-bin";
+static const char traceparent_key[] = "traceparent";
 
 /* Posts a batch and waits for it. false: it failed, which the status will explain. */
 static bool run(struct sirix_call *call, const grpc_op *ops, size_t count)
@@ -53,7 +53,7 @@ static enum sirix_status set_metadata(struct sirix_call *call,
         sirix_error_set_field(err, "traceparent");
         return status;
     }
-    call->sent_metadata[0].key = grpc_slice_from_static_string(TRACEPARENT_KEY);
+    call->sent_metadata[0].key = grpc_slice_from_static_string(traceparent_key);
     call->sent_metadata[0].value =
         grpc_slice_from_copied_buffer(options->traceparent.data, options->traceparent.len);
     call->sent_metadata_count = 1;
@@ -173,7 +173,7 @@ static enum sirix_status judge(struct sirix_call *call, struct sirix_error *err)
     for (size_t i = 0; i < call->trailing.count; i++) {
         const grpc_metadata *row = &call->trailing.metadata[i];
 
-        if (grpc_slice_str_cmp(row->key, DETAILS_KEY) == 0) {
+        if (grpc_slice_str_cmp(row->key, details_key) == 0) {
             failure.details = slice_bytes(&row->value);
         }
     }

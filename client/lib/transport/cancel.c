@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static const uint64_t NS_A_SECOND = 1000000000;
+static const uint64_t ns_a_second = 1000000000;
 
 struct sirix_call_cancel {
     pthread_mutex_t mutex;
@@ -114,8 +114,8 @@ bool sirix_call_cancel_sleep(struct sirix_call_cancel *cancel, uint64_t duration
 
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
     uint64_t end_ns = (uint64_t)until.tv_nsec + duration_ns;
-    until.tv_sec += (time_t)(end_ns / NS_A_SECOND);
-    until.tv_nsec = (long)(end_ns % NS_A_SECOND);
+    until.tv_sec += (time_t)(end_ns / ns_a_second);
+    until.tv_nsec = (long)(end_ns % ns_a_second);
 
     if (cancel == NULL) {
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {

@@ -23,10 +23,10 @@ enum {
     SHOWN_ADDRESS_BYTES_MAX = 200,
 };
 
-static const uint64_t NS_A_SECOND = 1000000000;
+static const uint64_t ns_a_second = 1000000000;
 /* How long a cancelled caller may still wait for a connection. */
-static const uint64_t CANCEL_LOOK_NS = 20000000;
-static const char UNIX_SCHEME[] = "unix:";
+static const uint64_t cancel_look_ns = 20000000;
+static const char unix_scheme[] = "unix:";
 
 struct sirix_channel {
     grpc_channel *channel;
@@ -53,8 +53,8 @@ gpr_timespec sirix_grpc_time(uint64_t monotonic_ns)
     uint64_t now_ns = sirix_monotonic_ns();
     uint64_t left_ns = monotonic_ns > now_ns ? monotonic_ns - now_ns : 0;
     gpr_timespec left = {
-        .tv_sec = (int64_t)(left_ns / NS_A_SECOND),
-        .tv_nsec = (int32_t)(left_ns % NS_A_SECOND),
+        .tv_sec = (int64_t)(left_ns / ns_a_second),
+        .tv_nsec = (int32_t)(left_ns % ns_a_second),
         .clock_type = GPR_TIMESPAN,
     };
     return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), left);
@@ -125,16 +125,16 @@ static bool is_host(const char *text, size_t len)
 static enum sirix_status append_target(struct sirix_buf *to, const char *address,
                                        struct sirix_error *err)
 {
-    size_t scheme_len = strlen(UNIX_SCHEME);
+    size_t scheme_len = strlen(unix_scheme);
 
     if (strlen(address) > SIRIX_CHANNEL_ADDRESS_BYTES_MAX) {
         return fail_address(err, address);
     }
-    if (strncmp(address, UNIX_SCHEME, scheme_len) == 0) {
+    if (strncmp(address, unix_scheme, scheme_len) == 0) {
         if (address[scheme_len] == '\0') {
             return fail_address(err, address);
         }
-        enum sirix_status status = sirix_buf_append_str(to, UNIX_SCHEME, err);
+        enum sirix_status status = sirix_buf_append_str(to, unix_scheme, err);
         return status != SIRIX_OK ? status : append_escaped(to, address + scheme_len, err);
     }
     const char *colon = strrchr(address, ':');
@@ -253,8 +253,8 @@ static bool wait_for_change(struct sirix_channel *channel, grpc_connectivity_sta
         uint64_t now_ns = sirix_monotonic_ns();
         uint64_t look_ns = until_ns;
 
-        if (cancel != NULL && look_ns > now_ns + CANCEL_LOOK_NS) {
-            look_ns = now_ns + CANCEL_LOOK_NS;
+        if (cancel != NULL && look_ns > now_ns + cancel_look_ns) {
+            look_ns = now_ns + cancel_look_ns;
         }
         grpc_channel_watch_connectivity_state(channel->channel, state, sirix_grpc_time(look_ns),
                                               queue, &state);

@@ -14,14 +14,14 @@ enum {
     DECODED_BYTES_MAX = 1024 * 1024,
 };
 
-static const char DETAIL_TYPE[] = "/sirix.storage.v1.ErrorDetail";
+static const char detail_type[] = "/sirix.storage.v1.ErrorDetail";
 
 typedef Sirix__Storage__V1__ErrorDetail detail_message;
 
 /* gRPC's code alone, for failures without details. */
 static enum sirix_status status_from_code(int code)
 {
-    static const enum sirix_status BY_CODE[] = {
+    static const enum sirix_status by_code[] = {
         [1] = SIRIX_CANCELLED,        [2] = SIRIX_INTERNAL,      [3] = SIRIX_INVALID,
         [4] = SIRIX_DEADLINE,         [5] = SIRIX_NOT_FOUND,     [6] = SIRIX_ALREADY_EXISTS,
         [7] = SIRIX_PERMISSION,       [8] = SIRIX_EXHAUSTED,     [9] = SIRIX_PRECONDITION,
@@ -29,12 +29,12 @@ static enum sirix_status status_from_code(int code)
         [13] = SIRIX_INTERNAL,        [14] = SIRIX_UNAVAILABLE,  [15] = SIRIX_CORRUPT,
         [16] = SIRIX_UNAUTHENTICATED,
     };
-    size_t count = sizeof(BY_CODE) / sizeof(BY_CODE[0]);
+    size_t count = sizeof(by_code) / sizeof(by_code[0]);
 
     if (code < 1 || (size_t)code >= count) {
         return SIRIX_INTERNAL;
     }
-    return BY_CODE[code];
+    return by_code[code];
 }
 
 static bool bytes_are(struct sirix_bytes bytes, const char *text)
@@ -44,15 +44,16 @@ static bool bytes_are(struct sirix_bytes bytes, const char *text)
 
 static enum sirix_status status_from_name(struct sirix_bytes name, int code)
 {
-    static const enum sirix_status ALL[] = {
+    static const enum sirix_status every_one[] = {
 #define SIRIX_X(upper, lower, grpc, jsonrpc, exit_code) SIRIX_##upper,
         SIRIX_STATUS_LIST(SIRIX_X)
 #undef SIRIX_X
     };
 
-    for (size_t i = 1; i < sizeof(ALL) / sizeof(ALL[0]); i++) {
-        if (bytes_are(name, sirix_status_name(ALL[i])) && sirix_status_grpc_code(ALL[i]) == code) {
-            return ALL[i];
+    for (size_t i = 1; i < sizeof(every_one) / sizeof(every_one[0]); i++) {
+        if (bytes_are(name, sirix_status_name(every_one[i])) &&
+            sirix_status_grpc_code(every_one[i]) == code) {
+            return every_one[i];
         }
     }
     return status_from_code(code);
@@ -60,15 +61,15 @@ static enum sirix_status status_from_name(struct sirix_bytes name, int code)
 
 static enum sirix_reason reason_from_name(struct sirix_bytes name)
 {
-    static const enum sirix_reason ALL[] = {
+    static const enum sirix_reason every_one[] = {
 #define SIRIX_X(upper, lower) SIRIX_REASON_##upper,
         SIRIX_REASON_LIST(SIRIX_X)
 #undef SIRIX_X
     };
 
-    for (size_t i = 0; i < sizeof(ALL) / sizeof(ALL[0]); i++) {
-        if (bytes_are(name, sirix_reason_name(ALL[i]))) {
-            return ALL[i];
+    for (size_t i = 0; i < sizeof(every_one) / sizeof(every_one[0]); i++) {
+        if (bytes_are(name, sirix_reason_name(every_one[i]))) {
+            return every_one[i];
         }
     }
     return SIRIX_REASON_NONE;
@@ -115,10 +116,10 @@ static const detail_message *find_detail(struct sirix_bytes details, struct siri
         (const Sirix__Storage__V1__ErrorStatus *)message;
     for (size_t i = 0; i < status->n_details; i++) {
         struct sirix_bytes type = sirix_message_bytes(status->details[i]->type_url);
-        size_t suffix = strlen(DETAIL_TYPE);
+        size_t suffix = strlen(detail_type);
 
         if (type.len >= suffix &&
-            memcmp((const char *)type.data + type.len - suffix, DETAIL_TYPE, suffix) == 0 &&
+            memcmp((const char *)type.data + type.len - suffix, detail_type, suffix) == 0 &&
             sirix_message_decode_bytes(sirix_message_bytes(status->details[i]->value),
                                        &sirix__storage__v1__error_detail__descriptor, arena,
                                        &message, NULL) == SIRIX_OK) {

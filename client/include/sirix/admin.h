@@ -1,0 +1,75 @@
+/* The server's state, and the check of a database. Part of sirix/sirix.h, which has the promises that all calls share. */
+#ifndef SIRIX_SIRIX_ADMIN_H
+#define SIRIX_SIRIX_ADMIN_H
+
+#include "sirix/client.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sirix_server_status {
+    const char *version;
+    uint64_t started_at_us;
+    uint64_t now_us; /* The server's clock. */
+    uint32_t process_id;
+    bool embedded;
+    bool draining;
+    const char *principal; /* Who the caller is to the server. */
+    const char *role;      /* "reader", "writer", "operator" or "unknown". */
+    uint64_t databases;
+    uint64_t databases_open;
+    uint64_t calls_running;
+    uint64_t writes_waiting;
+    uint64_t calls_total;
+    uint64_t commits_total;
+    uint64_t resident_bytes;
+};
+
+enum sirix_status sirix_client_status(struct sirix_client *client,
+                                      const struct sirix_call_options *call,
+                                      struct sirix_server_status **out_status,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+enum sirix_verify_part_kind {
+    SIRIX_VERIFY_PART_PROGRESS,
+    SIRIX_VERIFY_PART_PROBLEM,
+    SIRIX_VERIFY_PART_END, /* The last part of a complete check. */
+};
+
+/* Only the fields of its kind are set; pointers are valid until the next call on the stream. */
+struct sirix_verify_part {
+    enum sirix_verify_part_kind kind;
+    /* PROGRESS and END. */
+    uint64_t segments;
+    uint64_t bytes;
+    /* PROBLEM; revision 0 where it belongs to no one revision. */
+    struct sirix_bytes resource;
+    uint64_t revision;
+    struct sirix_bytes reason;
+    struct sirix_bytes message;
+    /* END. */
+    uint64_t resources;
+    uint64_t revisions;
+    uint64_t problems; /* 0: all is well. More than 1,000 are counted but not sent. */
+};
+
+struct sirix_verify_stream;
+
+/* resource NULL: every resource of the database. */
+enum sirix_status sirix_client_verify(struct sirix_client *client, const char *database,
+                                      const char *resource, const struct sirix_call_options *call,
+                                      struct sirix_verify_stream **out_stream,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+enum sirix_status sirix_verify_stream_next(struct sirix_verify_stream *stream,
+                                           struct sirix_verify_part *out_part,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
+void sirix_verify_stream_close(struct sirix_verify_stream *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
