@@ -150,6 +150,11 @@ static void note_keys(struct sirix_publication *publication, struct sirix_counte
     struct sirix_resource *resource = publication->resource;
 
     (void)pthread_mutex_lock(&resource->key_lock);
+    if (publication->record.next_key > resource->next_key) {
+        /* Keys that were not taken from us: those up to them are not given any more. */
+        resource->next_key = (publication->record.next_key + SIRIX_LEAF_KEYS - 1) /
+                             SIRIX_LEAF_KEYS * SIRIX_LEAF_KEYS;
+    }
     counters->next_key = resource->next_key;
     counters->run_key = resource->run_key;
     (void)pthread_mutex_unlock(&resource->key_lock);

@@ -332,6 +332,22 @@ static void an_unknown_format_is_refused_and_a_newer_minor_is_only_read(void **s
     f->database = NULL;
 }
 
+static void keys_used_without_being_taken_are_never_given(void **state)
+{
+    struct test_rev *f = *state;
+    struct sirix_publication publication;
+    struct sirix_published published;
+    struct sirix_view view;
+
+    assert_int_equal(test_view_branch(f, "main", &view, NULL), SIRIX_OK);
+    test_publication_make(f, &view, 1, &publication);
+    publication.record.next_key = 1000;
+    assert_int_equal(sirix_publish(&publication, &published, NULL), SIRIX_OK);
+    test_publication_free(&publication);
+    sirix_view_close(&view);
+    assert_int_equal(take(f, 1, true), 1024);
+}
+
 /* --- Rows that go with a publication --------------------------------------------------------------- */
 
 static void extra_rows_are_written_with_their_publication_or_not_at_all(void **state)
@@ -375,6 +391,7 @@ int main(void)
         CASE_LMDB(keys_come_from_the_open_run_and_are_never_given_twice),
         CASE_LMDB(everything_is_there_after_a_reopening),
         CASE_LMDB(an_unknown_format_is_refused_and_a_newer_minor_is_only_read),
+        CASE(keys_used_without_being_taken_are_never_given),
         CASE(extra_rows_are_written_with_their_publication_or_not_at_all),
     };
 
