@@ -117,6 +117,7 @@ enum sirix_status sirixctl_name_view(struct sirix_client *client, const struct s
                                      struct sirix_view *out_view, struct sirix_error *err)
 {
     struct sirix_view view = {.kind = SIRIX_VIEW_DEFAULT};
+    enum sirix_status status = SIRIX_OK;
 
     if (branch != NULL) {
         view.kind = SIRIX_VIEW_BRANCH;
@@ -138,15 +139,12 @@ enum sirix_status sirixctl_name_view(struct sirix_client *client, const struct s
     case SIRIXCTL_AT_BRANCH_MAIN:
         view = (struct sirix_view){.kind = SIRIX_VIEW_BRANCH, .name = SIRIX_BRANCH_MAIN};
         break;
-    case SIRIXCTL_AT_LABEL: {
-        enum sirix_status status = resolve_label(client, name, call, &view, err);
-
-        if (status != SIRIX_OK) {
-            return status;
-        }
+    case SIRIXCTL_AT_LABEL:
+        status = resolve_label(client, name, call, &view, err);
         break;
     }
+    if (status == SIRIX_OK) {
+        *out_view = view;
     }
-    *out_view = view;
-    return SIRIX_OK;
+    return status;
 }

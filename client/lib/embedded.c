@@ -85,6 +85,26 @@ static enum sirix_status set_socket(struct sirix_embedded *embedded, bool read_o
 
 /* --- Attaching -------------------------------------------------------------------------------- */
 
+/* Waits for the one message that says that the server holds on. */
+static enum sirix_status await_hello(struct sirix_call *attach, grpc_byte_buffer *request,
+                                     uint64_t until_ns, struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    attach->give_up_ns = until_ns; /* It shall last, so it has no deadline. */
+    sirix_call_request(attach, request);
+    grpc_byte_buffer *hello = sirix_call_receive(attach);
+    if (hello == NULL) {
+        status = sirix_call_finish(attach, err);
+        if (status == SIRIX_OK) {
+            status = sirix_fail(err, SIRIX_UNAVAILABLE, "storaged ended the attachment");
+        }
+    }
+    grpc_byte_buffer_destroy(hello);
+    attach->give_up_ns = UINT64_MAX;
+    return status;
+}
+
 static enum sirix_status attach(struct sirix_embedded *embedded, uint64_t until_ns,
                                 struct sirix_error *err)
 {
@@ -100,18 +120,10 @@ static enum sirix_status attach(struct sirix_embedded *embedded, uint64_t until_
     status = sirix_call_start(&embedded->attach, embedded->channel, SIRIX_METHOD_ATTACH, UINT64_MAX,
                               NULL, err);
     if (status == SIRIX_OK) {
-        embedded->attach.give_up_ns = until_ns; /* It shall last, so it has no deadline. */
-        sirix_call_request(&embedded->attach, buffer);
-        grpc_byte_buffer *hello = sirix_call_receive(&embedded->attach);
-        if (hello == NULL) {
-            status = sirix_call_finish(&embedded->attach, err);
-            if (status == SIRIX_OK) {
-                status = sirix_fail(err, SIRIX_UNAVAILABLE, "storaged ended the attachment");
-            }
+        status = await_hello(&embedded->attach, buffer, until_ns, err);
+        if (status != SIRIX_OK) {
             sirix_call_deinit(&embedded->attach);
         }
-        embedded->attach.give_up_ns = UINT64_MAX;
-        grpc_byte_buffer_destroy(hello);
     }
     grpc_byte_buffer_destroy(buffer);
     return status;

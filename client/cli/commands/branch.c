@@ -90,6 +90,20 @@ static enum sirix_status run_create(struct sirixctl *ctl, struct sirix_error *er
     return status;
 }
 
+static void show_list(struct sirixctl *ctl, const struct sirix_branch_list *list,
+                      struct sirixctl_json *json)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (ctl->json) {
+            sirixctl_json_object(json, NULL);
+            json_branch(json, "name", &list->items[i]);
+            sirixctl_json_object_end(json);
+        } else {
+            print_branch(&ctl->out, &list->items[i]);
+        }
+    }
+}
+
 static enum sirix_status run_list(struct sirixctl *ctl, struct sirix_error *err)
 {
     struct sirix_branch_list *list = NULL;
@@ -114,14 +128,8 @@ static enum sirix_status run_list(struct sirixctl *ctl, struct sirix_error *err)
         }
         sirix_client_free(list); /* Its cursor was needed until now. */
         list = next;
-        for (size_t i = 0; status == SIRIX_OK && i < list->count; i++) {
-            if (ctl->json) {
-                sirixctl_json_object(&json, NULL);
-                json_branch(&json, "name", &list->items[i]);
-                sirixctl_json_object_end(&json);
-            } else {
-                print_branch(&ctl->out, &list->items[i]);
-            }
+        if (status == SIRIX_OK) {
+            show_list(ctl, list, &json);
         }
     } while (status == SIRIX_OK && page.cursor.len != 0);
     sirix_client_free(list);

@@ -115,6 +115,39 @@ static void print_fish_flags(struct sirixctl_out *out, const struct sirixctl_fla
     }
 }
 
+/* A command of one word; condition is what its flags need to have seen. */
+static void print_fish_word(struct sirixctl_out *out, const struct sirixctl_command *command,
+                            char *condition, size_t condition_bytes)
+{
+    sirixctl_out_printf(out, "complete -c sirixctl -n __fish_use_subcommand -a %s -d ",
+                        command->name);
+    print_quoted(out, command->summary);
+    sirixctl_out_printf(out, "\n");
+    (void)snprintf(condition, condition_bytes, "__fish_seen_subcommand_from %s", command->name);
+}
+
+/* A command of two words. */
+static void print_fish_words(struct sirixctl_out *out, size_t at, char *condition,
+                             size_t condition_bytes)
+{
+    const struct sirixctl_command *command = sirixctl_commands[at];
+    int first_len = (int)strcspn(command->name, " ");
+    const char *second = command->name + first_len + 1;
+
+    if (begins_new_word(at)) {
+        sirixctl_out_printf(out, "complete -c sirixctl -n __fish_use_subcommand -a %.*s\n",
+                            first_len, command->name);
+    }
+    sirixctl_out_printf(out,
+                        "complete -c sirixctl -n \"__fish_seen_subcommand_from %.*s\" -a %s -d ",
+                        first_len, command->name, second);
+    print_quoted(out, command->summary);
+    sirixctl_out_printf(out, "\n");
+    (void)snprintf(condition, condition_bytes,
+                   "__fish_seen_subcommand_from %.*s; and __fish_seen_subcommand_from %s",
+                   first_len, command->name, second);
+}
+
 static void print_fish(struct sirixctl_out *out)
 {
     char condition[128];
@@ -122,29 +155,11 @@ static void print_fish(struct sirixctl_out *out)
     print_fish_flags(out, &sirixctl_common_flags, "true");
     for (size_t i = 0; i < sirixctl_command_count; i++) {
         const struct sirixctl_command *command = sirixctl_commands[i];
-        int first_len = (int)strcspn(command->name, " ");
-        const char *second = strchr(command->name, ' ');
 
-        if (second == NULL) {
-            sirixctl_out_printf(out, "complete -c sirixctl -n __fish_use_subcommand -a %s -d ",
-                                command->name);
-            print_quoted(out, command->summary);
-            sirixctl_out_printf(out, "\n");
-            (void)snprintf(condition, sizeof(condition), "__fish_seen_subcommand_from %s",
-                           command->name);
+        if (strchr(command->name, ' ') == NULL) {
+            print_fish_word(out, command, condition, sizeof(condition));
         } else {
-            if (begins_new_word(i)) {
-                sirixctl_out_printf(out, "complete -c sirixctl -n __fish_use_subcommand -a %.*s\n",
-                                    first_len, command->name);
-            }
-            sirixctl_out_printf(
-                out, "complete -c sirixctl -n \"__fish_seen_subcommand_from %.*s\" -a %s -d ",
-                first_len, command->name, second + 1);
-            print_quoted(out, command->summary);
-            sirixctl_out_printf(out, "\n");
-            (void)snprintf(condition, sizeof(condition),
-                           "__fish_seen_subcommand_from %.*s; and __fish_seen_subcommand_from %s",
-                           first_len, command->name, second + 1);
+            print_fish_words(out, i, condition, sizeof(condition));
         }
         print_fish_flags(out, &command->flags, condition);
     }

@@ -99,6 +99,19 @@ static enum sirix_status list_revisions(struct sirixctl *ctl, struct sirix_histo
     return status;
 }
 
+static void json_entry(struct sirixctl_json *json, const struct sirix_node_history_entry *entry)
+{
+    sirixctl_json_object(json, NULL);
+    json_revision(json, &entry->revision);
+    sirixctl_json_str(json, "change", sirix_change_kind_name(entry->change));
+    sirixctl_json_str(json, "kind", sirix_node_type_name(entry->type));
+    sirixctl_json_raw(json, "value", entry->value);
+    if (entry->name.len != 0) {
+        sirixctl_json_text(json, "name", entry->name);
+    }
+    sirixctl_json_object_end(json);
+}
+
 static void show_entries(struct sirixctl *ctl, const struct sirix_node_history_page *page,
                          struct sirixctl_json *json)
 {
@@ -106,15 +119,7 @@ static void show_entries(struct sirixctl *ctl, const struct sirix_node_history_p
         const struct sirix_node_history_entry *entry = &page->items[i];
 
         if (ctl->json) {
-            sirixctl_json_object(json, NULL);
-            json_revision(json, &entry->revision);
-            sirixctl_json_str(json, "change", sirix_change_kind_name(entry->change));
-            sirixctl_json_str(json, "kind", sirix_node_type_name(entry->type));
-            sirixctl_json_raw(json, "value", entry->value);
-            if (entry->name.len != 0) {
-                sirixctl_json_text(json, "name", entry->name);
-            }
-            sirixctl_json_object_end(json);
+            json_entry(json, entry);
             continue;
         }
         print_revision(&ctl->out, &entry->revision);

@@ -10,36 +10,43 @@
 
 #include "cli/commands/commands.h"
 
-static enum sirix_status print_databases(struct sirixctl *ctl,
-                                         const struct sirix_database_list *list,
-                                         struct sirixctl_json *json)
+static void json_database(struct sirixctl_json *json, const struct sirix_database_info *item)
+{
+    sirixctl_json_object(json, NULL);
+    sirixctl_json_str(json, "name", item->name);
+    sirixctl_json_u64(json, "storedBytes", item->stored_bytes);
+    sirixctl_json_u64(json, "resourceCount", item->resource_count);
+    sirixctl_json_bool(json, "open", item->open);
+    if (item->read_only_reason.len != 0) {
+        sirixctl_json_text(json, "readOnlyReason", item->read_only_reason);
+    }
+    sirixctl_json_object_end(json);
+}
+
+static void print_database(struct sirixctl_out *out, const struct sirix_database_info *item)
+{
+    char size[16];
+
+    sirixctl_format_bytes(item->stored_bytes, size);
+    sirixctl_out_str(out, item->name);
+    sirixctl_out_printf(out, "  %s", size);
+    if (item->read_only_reason.len != 0) {
+        sirixctl_out_printf(out, "  read-only: ");
+        sirixctl_out_text(out, item->read_only_reason);
+    }
+    sirixctl_out_printf(out, "\n");
+}
+
+static void show_databases(struct sirixctl *ctl, const struct sirix_database_list *list,
+                           struct sirixctl_json *json)
 {
     for (size_t i = 0; i < list->count; i++) {
-        const struct sirix_database_info *item = &list->items[i];
-        char size[16];
-
         if (ctl->json) {
-            sirixctl_json_object(json, NULL);
-            sirixctl_json_str(json, "name", item->name);
-            sirixctl_json_u64(json, "storedBytes", item->stored_bytes);
-            sirixctl_json_u64(json, "resourceCount", item->resource_count);
-            sirixctl_json_bool(json, "open", item->open);
-            if (item->read_only_reason.len != 0) {
-                sirixctl_json_text(json, "readOnlyReason", item->read_only_reason);
-            }
-            sirixctl_json_object_end(json);
-            continue;
+            json_database(json, &list->items[i]);
+        } else {
+            print_database(&ctl->out, &list->items[i]);
         }
-        sirixctl_format_bytes(item->stored_bytes, size);
-        sirixctl_out_str(&ctl->out, item->name);
-        sirixctl_out_printf(&ctl->out, "  %s", size);
-        if (item->read_only_reason.len != 0) {
-            sirixctl_out_printf(&ctl->out, "  read-only: ");
-            sirixctl_out_text(&ctl->out, item->read_only_reason);
-        }
-        sirixctl_out_printf(&ctl->out, "\n");
     }
-    return json->status;
 }
 
 static enum sirix_status list_databases(struct sirixctl *ctl, struct sirixctl_json *json,
@@ -60,7 +67,7 @@ static enum sirix_status list_databases(struct sirixctl *ctl, struct sirixctl_js
         sirix_client_free(list); /* Its cursor was needed until now. */
         list = next;
         if (status == SIRIX_OK) {
-            status = print_databases(ctl, list, json);
+            show_databases(ctl, list, json);
         }
     } while (status == SIRIX_OK && page.cursor.len != 0);
     sirix_client_free(list);
@@ -68,9 +75,8 @@ static enum sirix_status list_databases(struct sirixctl *ctl, struct sirixctl_js
     return status;
 }
 
-static enum sirix_status print_resources(struct sirixctl *ctl,
-                                         const struct sirix_resource_list *list,
-                                         struct sirixctl_json *json)
+static void show_resources(struct sirixctl *ctl, const struct sirix_resource_list *list,
+                           struct sirixctl_json *json)
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct sirix_resource_entry *item = &list->items[i];
@@ -88,7 +94,6 @@ static enum sirix_status print_resources(struct sirixctl *ctl,
         sirixctl_out_time(&ctl->out, item->timestamp_us);
         sirixctl_out_printf(&ctl->out, "\n");
     }
-    return json->status;
 }
 
 static enum sirix_status list_resources(struct sirixctl *ctl, const char *database,
@@ -109,7 +114,7 @@ static enum sirix_status list_resources(struct sirixctl *ctl, const char *databa
         sirix_client_free(list);
         list = next;
         if (status == SIRIX_OK) {
-            status = print_resources(ctl, list, json);
+            show_resources(ctl, list, json);
         }
     } while (status == SIRIX_OK && page.cursor.len != 0);
     sirix_client_free(list);

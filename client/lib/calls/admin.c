@@ -142,32 +142,41 @@ static bool decode_part(struct sirix_verify_stream *stream, const PB(VerifyRespo
     }
 }
 
+/* The message kept from the opening, or the next one. */
+static enum sirix_status next_message(struct sirix_verify_stream *stream,
+                                      const ProtobufCMessage **out_message, struct sirix_error *err)
+{
+    const ProtobufCMessage *first = stream->first;
+
+    if (first == NULL) {
+        return sirix_stream_next(&stream->stream, out_message, err);
+    }
+    stream->first = NULL;
+    *out_message = first;
+    return SIRIX_OK;
+}
+
 enum sirix_status sirix_verify_stream_next(struct sirix_verify_stream *stream,
                                            struct sirix_verify_part *out_part,
                                            struct sirix_error *err)
 {
-    for (;;) {
-        const ProtobufCMessage *message = stream->first;
+    const ProtobufCMessage *message = NULL;
 
-        stream->first = NULL;
-        if (message == NULL) {
-            enum sirix_status status = sirix_stream_next(&stream->stream, &message, err);
+    do {
+        enum sirix_status status = next_message(stream, &message, err);
 
-            if (status != SIRIX_OK) {
-                return status;
-            }
+        if (status != SIRIX_OK) {
+            return status;
         }
         if (message == NULL && !stream->complete) {
             return sirix_stream_fail_order("a check without its end", err);
         }
-        if (message == NULL) {
-            *out_part = stream->end;
-            return SIRIX_OK;
-        }
-        if (decode_part(stream, (const void *)message, out_part)) {
-            return SIRIX_OK;
-        }
+    } while (message != NULL && !decode_part(stream, (const void *)message, out_part));
+
+    if (message == NULL) {
+        *out_part = stream->end;
     }
+    return SIRIX_OK;
 }
 
 void sirix_verify_stream_close(struct sirix_verify_stream *stream)

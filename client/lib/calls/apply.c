@@ -143,6 +143,7 @@ static enum sirix_status encode_operations(const struct sirix_apply_request *req
     enum sirix_status status = SIRIX_ANSWER_ARRAY(arena, request->operation_count, &messages, err);
 
     if (status == SIRIX_OK) {
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): protobuf-c wants an array of pointers. */
         status = SIRIX_ANSWER_ARRAY(arena, request->operation_count, &list, err);
     }
     if (status != SIRIX_OK) {

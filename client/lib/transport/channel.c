@@ -271,19 +271,18 @@ static bool wait_for_change(struct sirix_channel *channel, grpc_connectivity_sta
 enum sirix_status sirix_channel_connect(struct sirix_channel *channel, uint64_t connect_by_ns,
                                         struct sirix_call_cancel *cancel, struct sirix_error *err)
 {
-    for (;;) {
-        grpc_connectivity_state state = grpc_channel_check_connectivity_state(channel->channel, 1);
+    grpc_connectivity_state state = grpc_channel_check_connectivity_state(channel->channel, 1);
 
-        if (state == GRPC_CHANNEL_READY) {
-            return SIRIX_OK;
-        }
-        if (!wait_for_change(channel, state, connect_by_ns, cancel)) {
-            if (cancel != NULL && sirix_call_cancel_triggered(cancel)) {
-                return sirix_call_cancel_fail(err);
-            }
-            return sirix_fail(err, SIRIX_UNAVAILABLE, "nobody answers at the server's address");
-        }
+    while (state != GRPC_CHANNEL_READY && wait_for_change(channel, state, connect_by_ns, cancel)) {
+        state = grpc_channel_check_connectivity_state(channel->channel, 1);
     }
+    if (state == GRPC_CHANNEL_READY) {
+        return SIRIX_OK;
+    }
+    if (cancel != NULL && sirix_call_cancel_triggered(cancel)) {
+        return sirix_call_cancel_fail(err);
+    }
+    return sirix_fail(err, SIRIX_UNAVAILABLE, "nobody answers at the server's address");
 }
 
 /* --- Queues and calls ------------------------------------------------------------------------- */
