@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "bench/document/records.h"
+#include "bench/common/records.h"
 #include "unit/document/fixture.h"
 #include "unit/document/temp_dir.h"
 
@@ -104,7 +104,7 @@ static void an_import_killed_at_any_step_left_nothing_or_everything(void **state
 
     (void)state;
     assert_non_null(text);
-    records_init(&records, 5, TEXT_BYTES);
+    records_init(&records, 5, TEXT_BYTES, false);
     while ((more = records_next(&records, text + len, 4096)) != 0) {
         len += more;
     }

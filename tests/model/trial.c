@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "store/document/path_summary.h"
 #include "unit/document/temp_dir.h"
 
 uint64_t trial_random(struct trial *trial, uint64_t limit)
@@ -110,6 +111,41 @@ static void open_branch(struct trial *trial, const struct trial_branch *branch,
     open_view(trial, &spec, view);
 }
 
+/* Everything that occurs in the revision is in the stored summary. */
+static void check_paths(struct trial *trial, const struct sirix_view *view)
+{
+    struct sirix_document document;
+    struct sirix_path_summary stored;
+    struct sirix_path_summary found;
+    struct sirix_error err = {0};
+    uint32_t *map = NULL;
+
+    sirix_document_init(&document, view, trial->reader);
+    sirix_path_summary_init(&found);
+    must(sirix_path_summary_collect(&document, &found, &err), &err, "collect paths");
+    must(sirix_path_summary_read(trial->resource, trial->reader, &stored, &err), &err, "paths");
+    map = calloc(found.count + 1, sizeof(*map));
+    MODEL_CHECK(map != NULL, "no memory");
+    for (uint32_t i = 0; i < found.count && !stored.coarse; i++) {
+        const struct sirix_path *path = &found.paths[i];
+        uint32_t any = SIRIX_PATH_NONE;
+        if (i != 0) {
+            uint32_t child = stored.paths[map[path->parent]].first_child;
+            while (child != SIRIX_PATH_NONE && stored.paths[child].step != path->step) {
+                any = stored.paths[child].step == SIRIX_PATH_STEP_ANY ? child : any;
+                child = stored.paths[child].next;
+            }
+            map[i] = child != SIRIX_PATH_NONE ? child : any;
+        }
+        MODEL_CHECK(map[i] != SIRIX_PATH_NONE && stored.count != 0, "path %u is not stored", i);
+        MODEL_CHECK((path->kinds & ~stored.paths[map[i]].kinds) == 0,
+                    "path %u has kinds %x, stored %x", i, path->kinds, stored.paths[map[i]].kinds);
+    }
+    free(map);
+    sirix_path_summary_deinit(&found);
+    sirix_path_summary_deinit(&stored);
+}
+
 static void check_revision(struct trial *trial, const struct trial_revision *revision)
 {
     const struct sirix_view_spec spec = {.by = SIRIX_VIEW_REVISION, .revision = revision->number};
@@ -118,6 +154,7 @@ static void check_revision(struct trial *trial, const struct trial_revision *rev
     open_view(trial, &spec, &view);
     MODEL_CHECK(view.record.revision == revision->number, "revision %" PRIu64, revision->number);
     model_compare(&view, trial->reader, revision->root);
+    check_paths(trial, &view);
     sirix_view_close(&view);
 }
 

@@ -187,10 +187,7 @@ static void insert_value(struct trial *trial, struct inserting *in)
     trial_value(trial, 3, &in->text);
     if (is_member) {
         trial_name(trial, &in->name);
-        in->name_view = sirix_buf_view(&in->name);
-        if (in->name_view.data == NULL) {
-            in->name_view.data = "";
-        }
+        in->name_view = bytes_of(trial_text(&in->name));
         in->insert.name = &in->name_view;
         clash = model_member(in->parent, trial_text(&in->name)) != NULL;
     }
@@ -270,8 +267,7 @@ static void insert_keyed(struct trial *trial)
         (in.parent->kind == MODEL_OBJECT) == grave->is_member) {
         if (grave->is_member) {
             trial_name(trial, &in.name);
-            in.name_view = sirix_buf_view(&in.name);
-            in.name_view.data = in.name_view.len == 0 ? "" : in.name_view.data;
+            in.name_view = bytes_of(trial_text(&in.name));
             in.insert.name = &in.name_view;
         }
         trial_say(trial, "insert key %" PRIu64 " into %" PRIu64 " name %s", grave->key,

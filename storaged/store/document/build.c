@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "store/document/path_rows.h"
+
 enum { FRAMES_MIN = 8 };
 
 enum sirix_status sirix_build_new(struct sirix_edit *edit,
@@ -30,7 +32,8 @@ enum sirix_status sirix_build_new(struct sirix_edit *edit,
     sirix_buf_init(&build->child_name, SIZE_MAX);
     sirix_buf_init(&build->string_copy, SIZE_MAX);
     sirix_buf_init(&build->tape, SIZE_MAX);
-    if (options->tape) {
+    status = sirix_path_summary_root(&build->paths, err);
+    if (status == SIRIX_OK && options->tape) {
         status = sirix_sha256_init(&build->sha, err);
     }
     if (status != SIRIX_OK) {
@@ -66,6 +69,7 @@ void sirix_build_free(struct sirix_build *build)
     sirix_open_list_free(build->top_open);
     sirix_trie_bulk_free(build->bulk);
     sirix_json_reader_deinit(&build->reader);
+    sirix_path_summary_deinit(&build->paths);
     sirix_sha256_deinit(&build->sha);
     sirix_buf_deinit(&build->top_bytes);
     sirix_buf_deinit(&build->child_name);
@@ -174,6 +178,9 @@ static enum sirix_status on_begin(struct sirix_build *build, const struct sirix_
         status = place_container(build, &frame, err);
     }
     build->text_bytes += 2;
+    frame.path = build->child_path;
+    sirix_path_summary_mark(&build->paths, frame.path,
+                            frame.is_object ? SIRIX_NODE_OBJECT : SIRIX_NODE_ARRAY);
     frame.keys_base = build->key_count;
     frame.hashes_base = build->hash_count;
     return status == SIRIX_OK ? push(build, &frame, err) : status;

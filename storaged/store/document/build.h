@@ -53,6 +53,7 @@ struct sirix_build_frame {
     enum sirix_order order; /* Of its row, if it is an element. */
     struct sirix_label label;
     bool is_object;
+    uint32_t path;    /* In build->paths. */
     size_t keys_base; /* Where its part of the stacks begins. */
     size_t hashes_base;
     struct sirix_open_list *open;  /* Small, past 64 children. */
@@ -106,6 +107,9 @@ struct sirix_build {
     uint64_t child_key;
     struct sirix_node child; /* Name, order and label. */
     struct sirix_buf child_name;
+
+    uint32_t child_path;
+    struct sirix_path_summary paths; /* Path 0: of the top value, or of the object of MEMBERS. */
 
     struct sirix_string_writer string;
     bool string_open;

@@ -507,5 +507,10 @@ enum sirix_status sirix_build_member(struct sirix_build *build,
     build->child.key = build->child_key;
     build->child.parent = frame->container;
     build->text_bytes += event->text.len + 3;
-    return sirix_build_add_child(build, build->child_key, token, err);
+    status = sirix_build_add_child(build, build->child_key, token, err);
+    return status == SIRIX_OK
+               ? sirix_path_summary_add(&build->paths, frame->path,
+                                        (token & TOKEN_HASH) != 0 ? SIRIX_PATH_STEP_ANY : token,
+                                        &build->child_path, err)
+               : status;
 }

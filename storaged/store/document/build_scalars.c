@@ -89,12 +89,18 @@ enum sirix_status sirix_build_begin_value(struct sirix_build *build,
     enum sirix_status status = SIRIX_OK;
 
     build->node_count++;
-    if (frame != NULL && !frame->is_object) {
+    if (frame == NULL) {
+        build->child_path = 0;
+    } else if (!frame->is_object) {
         status = sirix_build_take_keys(build, 1, &build->child_key, err);
         if (status == SIRIX_OK) {
             build->child.key = build->child_key;
             build->child.parent = frame->container;
             status = sirix_build_add_child(build, build->child_key, 0, err);
+        }
+        if (status == SIRIX_OK) {
+            status = sirix_path_summary_add(&build->paths, frame->path, SIRIX_PATH_STEP_ELEMENT,
+                                            &build->child_path, err);
         }
     }
     if (status == SIRIX_OK && build->options.tape) {
@@ -127,6 +133,7 @@ static enum sirix_status put_scalar(struct sirix_build *build, enum sirix_node_k
 
     build->text_bytes += text_len;
     build->child.kind = kind;
+    sirix_path_summary_mark(&build->paths, build->child_path, kind);
     if (frame == NULL) {
         return keep_top(build, &build->child, err);
     }

@@ -8,6 +8,7 @@
 
 #include "store/document/build.h"
 #include "store/document/edit_state.h"
+#include "store/document/path_rows.h"
 
 /* Pages of child trees and the trie, into the commit's segment or, when they are many, early. */
 static enum sirix_status write_pages(struct sirix_edit *edit, struct sirix_page_writer *writer,
@@ -145,6 +146,9 @@ static enum sirix_status build_publication(struct sirix_edit *edit,
             fill_record(edit, commit, &trie, &publication->record);
             status = collect_names(edit, &publication->name_id_count, err);
         }
+        if (status == SIRIX_OK) {
+            status = sirix_edit_paths_rows(edit, &publication->extra_ref_count, err);
+        }
     }
     sirix_page_writer_free(own);
     return status;
@@ -191,6 +195,7 @@ enum sirix_status sirix_edit_prepare(struct sirix_edit *edit,
         publication.segments = edit->segments;
         publication.segment_count = edit->segment_count;
         publication.name_ids = edit->name_ids;
+        publication.extra_refs = edit->extra_refs;
         publication.intent = edit->intent;
         *out_publication = publication;
     }

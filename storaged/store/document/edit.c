@@ -49,6 +49,7 @@ void sirix_edit_free(struct sirix_edit *edit)
     sirix_edit_open_lists_free(edit);
     sirix_edit_early_deinit(edit);
     sirix_trie_edit_free(edit->trie);
+    sirix_path_summary_deinit(&edit->paths);
     sirix_map_deinit(&edit->open_lists);
     sirix_map_deinit(&edit->early_texts);
     sirix_buf_deinit(&edit->record);

@@ -3,7 +3,7 @@
  */
 #include <inttypes.h>
 
-#include "store/document/edit_state.h"
+#include "store/document/path_rows.h"
 
 /* Where a node stands, and the hash of its name if it has one. */
 struct standing {
@@ -132,7 +132,7 @@ static enum sirix_status rename_member(struct sirix_edit *edit,
         status = sirix_edit_put(edit, &field, err);
     }
     edit->text_bytes += name.len - standing.name_len;
-    return status;
+    return status == SIRIX_OK ? sirix_edit_paths_walk(edit, node->key, err) : status;
 }
 
 enum sirix_status sirix_edit_rename(struct sirix_edit *edit, uint64_t key, struct sirix_bytes name,

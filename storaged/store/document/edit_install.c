@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "store/document/build.h"
+#include "store/document/path_rows.h"
 #include "json/number.h"
 #include "json/tree.h"
 
@@ -492,6 +493,23 @@ static enum sirix_status first_member(struct sirix_edit *edit,
                               : status;
 }
 
+/* The paths of what was built, below the one where it stands now. */
+static enum sirix_status note_paths(struct sirix_edit *edit, const struct sirix_edit_operation *op,
+                                    struct sirix_error *err)
+{
+    uint32_t path = 0;
+    enum sirix_status status =
+        sirix_edit_path_of(edit, op->is_members ? op->spot.container : op->key, &path, err);
+
+    if (status == SIRIX_OK && path == SIRIX_PATH_NONE) {
+        edit->paths.coarse = true;
+        return SIRIX_OK;
+    }
+    return status == SIRIX_OK
+               ? sirix_path_summary_merge(&edit->paths, path, &edit->build->paths, err)
+               : status;
+}
+
 /* --- All of it ------------------------------------------------------------------------------------- */
 
 enum sirix_status sirix_edit_install(struct sirix_edit *edit, const struct sirix_edit_operation *op,
@@ -526,6 +544,9 @@ enum sirix_status sirix_edit_install(struct sirix_edit *edit, const struct sirix
         if (status == SIRIX_OK && op->is_members) {
             status = first_member(edit, op, &result, err);
         }
+    }
+    if (status == SIRIX_OK && result.changed) {
+        status = note_paths(edit, op, err);
     }
     if (status == SIRIX_OK) {
         *out_result = result;

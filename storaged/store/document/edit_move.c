@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "store/document/edit_state.h"
+#include "store/document/path_rows.h"
 
 struct moving {
     struct sirix_edit *edit;
@@ -396,7 +396,11 @@ enum sirix_status sirix_edit_move(struct sirix_edit *edit, const struct sirix_ed
     } else if (changed) {
         bool was_member = m->node.is_member;
         uint64_t old_name_len = m->old_name_len;
-        status = sirix_edit_break(edit, move_away(m, &error), &error);
+        status = move_away(m, &error);
+        if (status == SIRIX_OK) {
+            status = sirix_edit_paths_walk(edit, m->key, &error);
+        }
+        (void)sirix_edit_break(edit, status, &error);
         m->node.is_member = was_member;
         m->old_name_len = old_name_len;
         count_texts(m);

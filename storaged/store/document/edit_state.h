@@ -18,6 +18,7 @@
 
 #include "base/map.h"
 #include "store/document/edit.h"
+#include "store/document/path_summary.h"
 #include "store/document/rows.h"
 #include "store/page/string.h"
 
@@ -80,6 +81,8 @@ struct sirix_edit {
     bool intent_given;                      /* The publication will end it. */
     struct sirix_map early_texts;           /* Address to struct sirix_early_text. */
     size_t early_text_bytes;
+
+    struct sirix_path_summary paths; /* Those that the edit may have added. */
 
     struct sirix_build *build;          /* The value that is being fed. */
     struct sirix_edit_operation *value; /* What it is for. */

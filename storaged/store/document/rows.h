@@ -155,7 +155,10 @@ enum sirix_status sirix_path_append_member(struct sirix_rows *rows, const struct
 
 /* --- Serialising any state ----------------------------------------------------------------------- */
 
-/* As sirix_serialiser_new(), for an edit too; the edit may not change until it is freed. */
+/* As sirix_walk_new() and sirix_serialiser_new(), for an edit too; it may not change meanwhile. */
+enum sirix_status sirix_walk_new_rows(const struct sirix_rows *rows, uint64_t key,
+                                      struct sirix_walk **out_walk,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_serialiser_new_rows(const struct sirix_rows *rows,
                                             const struct sirix_serialise_options *options,
                                             struct sirix_serialiser **out_serialiser,

@@ -20,18 +20,26 @@ struct sirix_walk {
     uint32_t cap;
 };
 
-enum sirix_status sirix_walk_new(struct sirix_document *document, uint64_t key,
-                                 struct sirix_walk **out_walk, struct sirix_error *err)
+enum sirix_status sirix_walk_new_rows(const struct sirix_rows *rows, uint64_t key,
+                                      struct sirix_walk **out_walk, struct sirix_error *err)
 {
     struct sirix_walk *walk = calloc(1, sizeof(*walk));
 
     if (walk == NULL) {
         return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for a walk");
     }
-    walk->rows = sirix_rows_of_document(document);
+    walk->rows = *rows;
     walk->start = key;
     *out_walk = walk;
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_walk_new(struct sirix_document *document, uint64_t key,
+                                 struct sirix_walk **out_walk, struct sirix_error *err)
+{
+    struct sirix_rows rows = sirix_rows_of_document(document);
+
+    return sirix_walk_new_rows(&rows, key, out_walk, err);
 }
 
 void sirix_walk_free(struct sirix_walk *walk)

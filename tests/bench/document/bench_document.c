@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "bench/document/records.h"
+#include "bench/common/records.h"
 #include "store/document/edit.h"
 
 enum { PIECE_BYTES = 256 * 1024, POINT_READS = 200000, COMMITS = 1000 };
@@ -98,7 +98,7 @@ static void run_import(struct bench *bench, uint64_t bytes)
     double generating = 0;
     uint64_t count = 0;
 
-    records_init(&records, 1, bytes);
+    records_init(&records, 1, bytes, false);
     head(bench, &view);
     must(sirix_edit_new(&view, bench->reader, &edit, &err), &err);
     must(sirix_edit_insert_begin(edit, &insert, &err), &err);

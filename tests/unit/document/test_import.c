@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "bench/document/records.h"
+#include "bench/common/records.h"
 #include "unit/document/fixture.h"
 
 enum { RECORDS_BYTES = 3 * 1024 * 1024 };
@@ -36,7 +36,7 @@ static char *records_text(uint64_t bytes)
     size_t more = 0;
 
     assert_non_null(text);
-    records_init(&records, 3, bytes);
+    records_init(&records, 3, bytes, false);
     while ((more = records_next(&records, text + len, 4096)) != 0) {
         len += more;
     }

@@ -1,4 +1,4 @@
-#include "bench/document/records.h"
+#include "bench/common/records.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 
 enum { RECORD_BYTES_MAX = 1024 };
 
-void records_init(struct records *records, uint64_t seed, uint64_t bytes_max)
+void records_init(struct records *records, uint64_t seed, uint64_t bytes_max, bool lines)
 {
-    *records = (struct records){.random = seed, .bytes_max = bytes_max};
+    *records = (struct records){.random = seed, .bytes_max = bytes_max, .lines = lines};
 }
 
 static uint64_t next(struct records *records, uint64_t limit)
@@ -57,12 +57,17 @@ size_t records_next(struct records *records, char *to, size_t cap)
     size_t len = 0;
 
     while (records->state != 2 && cap - len > RECORD_BYTES_MAX) {
+        /* Both forms have as many bytes but for one, so they hold the same records. */
         if (records->state == 1 && records->bytes + len >= records->bytes_max) {
-            to[len++] = ']';
+            to[len++] = records->lines ? '\n' : ']';
             records->state = 2;
             break;
         }
-        to[len++] = records->state == 0 ? '[' : ',';
+        if (records->state == 1 || !records->lines) {
+            to[len++] = records->lines ? '\n' : records->state == 0 ? '[' : ',';
+        } else {
+            records->bytes++; /* The bracket of the other form. */
+        }
         records->state = 1;
         len += one(records, to + len);
     }
