@@ -225,6 +225,44 @@ void sirix_child_compare_free(struct sirix_child_compare *compare)
     free(compare);
 }
 
+/* One step of both walks. *out_ended: a run ended, or both walks did. */
+static enum sirix_status step(struct sirix_child_compare *compare, bool *out_ended,
+                              struct sirix_error *err)
+{
+    struct side *a = &compare->a;
+    struct side *b = &compare->b;
+    struct next next_a = {0};
+    struct next next_b = {0};
+    enum sirix_status status = SIRIX_OK;
+    bool more_a = peek(a, &next_a);
+    bool more_b = peek(b, &next_b);
+    bool common = false;
+    int order = more_a ? -1 : 1;
+
+    *out_ended = !more_a && !more_b;
+    if (*out_ended) {
+        return SIRIX_OK;
+    }
+    if (more_a && more_b) {
+        order = sirix_label_compare(next_a.label, next_b.label);
+    }
+    if (order != 0) {
+        return order < 0 ? advance(compare, a, &next_a, err) : advance(compare, b, &next_b, err);
+    }
+    status = meet(compare, &next_a, &next_b, &common, err);
+    if (status != SIRIX_OK || !common) {
+        return status;
+    }
+    *out_ended = a->run_count + b->run_count != 0; /* What is common is passed by the next call. */
+    if (!*out_ended) {
+        pass(a, &next_a);
+        pass(b, &next_b);
+        a->run_index = a->index;
+        b->run_index = b->index;
+    }
+    return SIRIX_OK;
+}
+
 enum sirix_status sirix_child_compare_next(struct sirix_child_compare *compare,
                                            struct sirix_child_difference *out_difference,
                                            struct sirix_error *err)
@@ -232,42 +270,14 @@ enum sirix_status sirix_child_compare_next(struct sirix_child_compare *compare,
     struct side *a = &compare->a;
     struct side *b = &compare->b;
     enum sirix_status status = SIRIX_OK;
+    bool ended = false;
 
     a->run_count = 0;
     b->run_count = 0;
     a->run_index = a->index;
     b->run_index = b->index;
-    while (status == SIRIX_OK && a->run_count < RUN_MAX && b->run_count < RUN_MAX) {
-        struct next next_a = {0};
-        struct next next_b = {0};
-        bool more_a = peek(a, &next_a);
-        bool more_b = peek(b, &next_b);
-        int order = more_a ? -1 : 1;
-
-        if (!more_a && !more_b) {
-            break;
-        }
-        if (more_a && more_b) {
-            order = sirix_label_compare(next_a.label, next_b.label);
-        }
-        if (order < 0) {
-            status = advance(compare, a, &next_a, err);
-        } else if (order > 0) {
-            status = advance(compare, b, &next_b, err);
-        } else {
-            bool common = false;
-
-            status = meet(compare, &next_a, &next_b, &common, err);
-            if (status == SIRIX_OK && common && a->run_count + b->run_count != 0) {
-                break; /* The runs end here; what is common is passed by the next step. */
-            }
-            if (status == SIRIX_OK && common) {
-                pass(a, &next_a);
-                pass(b, &next_b);
-                a->run_index = a->index;
-                b->run_index = b->index;
-            }
-        }
+    while (status == SIRIX_OK && !ended && a->run_count < RUN_MAX && b->run_count < RUN_MAX) {
+        status = step(compare, &ended, err);
     }
     if (status == SIRIX_OK && a->run_count + b->run_count == 0) {
         return SIRIX_NOT_FOUND;

@@ -92,12 +92,10 @@ enum sirix_status sirix_child_edit_index(struct sirix_child_edit *edit, uint64_t
             index += node->page.entries[i].count;
         }
         if (node->below[position] == NULL) {
-            uint64_t below = 0;
-            enum sirix_status status = sirix_child_tree_index(
-                edit->nodes.reader, node->page.entries[position].address, key, label, &below, err);
-            if (status == SIRIX_OK) {
-                *out_index = index + below;
-            }
+            enum sirix_status status =
+                sirix_child_tree_index(edit->nodes.reader, node->page.entries[position].address,
+                                       key, label, out_index, err);
+            *out_index += status == SIRIX_OK ? index : 0;
             return status;
         }
         node = node->below[position];

@@ -8,6 +8,7 @@
 #include "store/page/page.h"
 
 enum {
+    POINTER_BYTES = sizeof(void *),
     LEAF_UNDERFULL = SIRIX_CHILD_LEAF_MAX / 4,
     LEAF_JOINED_MAX = SIRIX_CHILD_LEAF_MAX * 3 / 4,
     INNER_UNDERFULL = SIRIX_CHILD_INNER_MAX / 4,
@@ -108,7 +109,20 @@ static enum sirix_status node_below(struct sirix_child_nodes *nodes, struct siri
     return status;
 }
 
-/* Gives a node and everything below it to the spares; depth is bounded by the height. */
+/* Puts the loaded nodes below a node on a list. */
+static struct sirix_child_node *list_below(struct sirix_child_node *node,
+                                           struct sirix_child_node *list)
+{
+    for (uint32_t i = 0; node->page.level != 0 && i < node->page.count; i++) {
+        if (node->below[i] != NULL) {
+            node->below[i]->next_free = list;
+            list = node->below[i];
+        }
+    }
+    return list;
+}
+
+/* Gives a node and everything below it to the spares. */
 static void drop_tree(struct sirix_child_nodes *nodes, struct sirix_child_node *root)
 {
     struct sirix_child_node *todo = root;
@@ -119,13 +133,7 @@ static void drop_tree(struct sirix_child_nodes *nodes, struct sirix_child_node *
     while (todo != NULL) {
         struct sirix_child_node *node = todo;
 
-        todo = node->next_free;
-        for (uint32_t i = 0; node->page.level != 0 && i < node->page.count; i++) {
-            if (node->below[i] != NULL) {
-                node->below[i]->next_free = todo;
-                todo = node->below[i];
-            }
-        }
+        todo = list_below(node, node->next_free);
         give_spare(nodes, node);
     }
 }
@@ -278,7 +286,7 @@ static void insert_below(struct sirix_child_node *inner, uint32_t position,
     uint32_t moved = inner->page.count - position;
 
     memmove(entries + position + 1, entries + position, moved * sizeof(entries[0]));
-    memmove(inner->below + position + 1, inner->below + position, moved * sizeof(inner->below[0]));
+    memmove(inner->below + position + 1, inner->below + position, (size_t)moved * POINTER_BYTES);
     entries[position] = (struct sirix_child_entry){
         .count = sirix_child_page_total(&below->page),
         .first = sirix_child_page_first(&below->page),
@@ -297,8 +305,8 @@ static void cut_node(struct sirix_child_node *node, uint32_t cut, struct sirix_c
     } else {
         memcpy(right->page.entries, node->page.entries + cut,
                moved * sizeof(node->page.entries[0]));
-        memcpy(right->below, node->below + cut, moved * sizeof(node->below[0]));
-        memset(node->below + cut, 0, moved * sizeof(node->below[0]));
+        memcpy(right->below, node->below + cut, (size_t)moved * POINTER_BYTES);
+        memset(node->below + cut, 0, (size_t)moved * POINTER_BYTES);
     }
     right->page.count = moved;
     node->page.count = cut;
@@ -348,6 +356,28 @@ static void grow_root(struct sirix_child_nodes *nodes, struct sirix_child_node *
     nodes->root = root;
 }
 
+/*
+ * Puts an item (into a leaf) or, item NULL, the node that was added below into a node of the way,
+ * splitting it where it is full; gives the node that this adds beside it, or NULL.
+ */
+static struct sirix_child_node *put_in(struct sirix_child_nodes *nodes,
+                                       struct sirix_child_node *node, uint32_t position,
+                                       const struct sirix_child_item *item,
+                                       struct sirix_child_node *below, enum sirix_child_run run)
+{
+    struct sirix_child_node *added = NULL;
+
+    if (node->page.count == page_max(node->page.level)) {
+        added = split(nodes, &node, &position, run);
+    }
+    if (item != NULL) {
+        insert_item(node, position, item);
+    } else {
+        insert_below(node, position, below);
+    }
+    return added;
+}
+
 void sirix_child_nodes_insert(struct sirix_child_nodes *nodes, const struct sirix_child_path *path,
                               const struct sirix_child_item *item, enum sirix_child_run run)
 {
@@ -359,24 +389,12 @@ void sirix_child_nodes_insert(struct sirix_child_nodes *nodes, const struct siri
         insert_item(nodes->root, 0, item);
         return;
     }
-    for (uint32_t level = 0; level <= path->height; level++) {
-        struct sirix_child_node *node = path->nodes[level];
-        struct sirix_child_node *below = added;
-        uint32_t position = path->positions[level];
-
-        node->dirty = true;
-        if (level != 0) {
-            update_entry(node, position);
-            position += 1;
-            if (below == NULL) {
-                continue;
-            }
-        }
-        added = node->page.count == page_max(level) ? split(nodes, &node, &position, run) : NULL;
-        if (level == 0) {
-            insert_item(node, position, item);
-        } else {
-            insert_below(node, position, below);
+    path->nodes[0]->dirty = true;
+    added = put_in(nodes, path->nodes[0], path->positions[0], item, NULL, run);
+    for (uint32_t level = 1; level <= path->height; level++) {
+        update_entry(path->nodes[level], path->positions[level]);
+        if (added != NULL) {
+            added = put_in(nodes, path->nodes[level], path->positions[level] + 1, NULL, added, run);
         }
     }
     if (added != NULL) {
@@ -405,7 +423,7 @@ static void remove_entry(struct sirix_child_node *inner, uint32_t position)
     uint32_t moved = inner->page.count - position - 1;
 
     memmove(entries + position, entries + position + 1, moved * sizeof(entries[0]));
-    memmove(inner->below + position, inner->below + position + 1, moved * sizeof(inner->below[0]));
+    memmove(inner->below + position, inner->below + position + 1, (size_t)moved * POINTER_BYTES);
     inner->page.count -= 1;
     inner->below[inner->page.count] = NULL;
     inner->dirty = true;
@@ -430,7 +448,7 @@ static void join(struct sirix_child_nodes *nodes, struct sirix_child_node *paren
         memcpy(left->page.entries + left->page.count, right->page.entries,
                right->page.count * sizeof(left->page.entries[0]));
         memcpy(left->below + left->page.count, right->below,
-               right->page.count * sizeof(left->below[0]));
+               (size_t)right->page.count * POINTER_BYTES);
     }
     left->page.count = joined;
     left->dirty = true;

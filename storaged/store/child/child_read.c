@@ -108,13 +108,13 @@ static const char *step_leaf(struct sirix_child_input in, uint64_t index, uint64
             return "the distance of its keys is missing";
         }
         key += (uint64_t)step * index;
-    } else {
-        for (uint64_t i = 0; i < index; i++) {
-            if (!sirix_child_take_zigzag(&in, &step)) {
-                return "a key is cut off";
-            }
-            key += (uint64_t)step;
+        index = 0;
+    }
+    for (uint64_t i = 0; i < index; i++) {
+        if (!sirix_child_take_zigzag(&in, &step)) {
+            return "a key is cut off";
         }
+        key += (uint64_t)step;
     }
     if (key == 0 || key > INT64_MAX) {
         return "a key is out of range";

@@ -76,32 +76,21 @@ enum sirix_status sirix_child_tree_index(struct sirix_reader *reader, uint64_t r
                                          struct sirix_label label, uint64_t *out_index,
                                          struct sirix_error *err)
 {
-    struct sirix_child_page page = {.level = 1};
+    struct sirix_child_page page = {.level = SIRIX_CHILD_LEVEL_ANY};
     uint64_t address = root;
     uint64_t index = 0;
     uint32_t level = SIRIX_CHILD_LEVEL_ANY;
+    int position = -1;
 
-    if (root == 0) {
-        return SIRIX_NOT_FOUND;
-    }
-    while (page.level != 0) {
-        int position = 0;
+    while (address != 0 && page.level != 0) {
         enum sirix_status status =
             sirix_child_page_load(reader, SIRIX_CHILD_KIND_CHILDREN, address, level, &page, err);
         if (status != SIRIX_OK) {
             return status;
         }
         position = sirix_child_page_seek(&page, label);
-        if (position < 0) {
-            return SIRIX_NOT_FOUND;
-        }
-        if (page.level == 0) {
-            index += (uint64_t)position;
-            if (page.items[position].key != key ||
-                sirix_label_compare(page.items[position].label, label) != 0) {
-                return SIRIX_NOT_FOUND;
-            }
-            continue;
+        if (position < 0 || page.level == 0) {
+            break;
         }
         for (int i = 0; i < position; i++) {
             index += page.entries[i].count;
@@ -109,7 +98,11 @@ enum sirix_status sirix_child_tree_index(struct sirix_reader *reader, uint64_t r
         address = page.entries[position].address;
         level = page.level - 1;
     }
-    *out_index = index;
+    if (position < 0 || page.items[position].key != key ||
+        sirix_label_compare(page.items[position].label, label) != 0) {
+        return SIRIX_NOT_FOUND;
+    }
+    *out_index = index + (uint64_t)position;
     return SIRIX_OK;
 }
 

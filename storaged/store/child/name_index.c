@@ -188,10 +188,10 @@ enum sirix_status sirix_name_edit_find(struct sirix_name_edit *edit, uint32_t ha
 
         if (path.positions[0] == leaf->count) {
             status = sirix_child_nodes_seek_item(nodes, index, &path, err);
-            if (status != SIRIX_OK) {
-                break;
-            }
             leaf = &path.nodes[0]->page;
+        }
+        if (status != SIRIX_OK) {
+            break;
         }
         if (leaf->items[path.positions[0]].label.major != (int64_t)hash) {
             break;
@@ -208,22 +208,20 @@ enum sirix_status sirix_name_edit_insert(struct sirix_name_edit *edit, uint32_t 
     struct sirix_child_nodes *nodes = &edit->nodes;
     const struct sirix_child_item item = item_of(hash, key);
     struct sirix_child_path path;
+    const struct sirix_child_path *way = NULL; /* Stays NULL for an empty index. */
     uint64_t index = 0;
     enum sirix_status status = SIRIX_OK;
 
     assert(key != 0 && key <= INT64_MAX);
     if (nodes->root != NULL) {
         status = sirix_child_nodes_seek_label(nodes, item.label, &path, &index, err);
+        way = &path;
     }
     if (status == SIRIX_OK) {
-        status = sirix_child_nodes_reserve(nodes, nodes->root == NULL ? NULL : &path, err);
+        status = sirix_child_nodes_reserve(nodes, way, err);
     }
     if (status == SIRIX_OK) {
-        const struct sirix_child_page *leaf = nodes->root == NULL ? NULL : &path.nodes[0]->page;
-
-        assert(leaf == NULL || path.positions[0] == 0 ||
-               sirix_label_compare(leaf->items[path.positions[0] - 1].label, item.label) != 0);
-        sirix_child_nodes_insert(nodes, leaf == NULL ? NULL : &path, &item, SIRIX_CHILD_RUN_NONE);
+        sirix_child_nodes_insert(nodes, way, &item, SIRIX_CHILD_RUN_NONE);
     }
     return status;
 }

@@ -255,13 +255,16 @@ static void sift_down(struct sirix_name_sort *sort, size_t at)
     size_t *heap = sort->heap;
 
     for (;;) {
+        size_t child = 2 * at + 1;
         size_t least = at;
         size_t moved = heap[at];
 
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < sort->heap_count; child++) {
-            if (run_less(sort, heap[child], heap[least])) {
-                least = child;
-            }
+        if (child < sort->heap_count && run_less(sort, heap[child], heap[least])) {
+            least = child;
+        }
+        child += 1;
+        if (child < sort->heap_count && run_less(sort, heap[child], heap[least])) {
+            least = child;
         }
         if (least == at) {
             return;

@@ -327,7 +327,7 @@ out:
 static enum sirix_status apply_move(struct sirix_applying *a, const struct sirix_change *change,
                                     struct sirix_error *err)
 {
-    struct sirix_edit_insert place;
+    struct sirix_edit_insert place = {0};
     struct sirix_edit_move move = {.key = change->before.key};
     struct sirix_document_node node;
     bool found = false;
@@ -356,24 +356,33 @@ static enum sirix_status apply_move(struct sirix_applying *a, const struct sirix
 
 /* --- The whole ---------------------------------------------------------------------------------- */
 
+static enum sirix_status grow(struct sirix_applying *a, struct sirix_error *err)
+{
+    size_t cap = a->cap == 0 ? CHANGES_MIN : a->cap * 2;
+    size_t bytes = 0;
+    struct sirix_change *changes = NULL;
+
+    if (sirix_mul_size(cap, sizeof(*changes), &bytes)) {
+        changes = realloc(a->changes, bytes);
+    }
+    if (changes == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "allocate %zu changes", cap);
+    }
+    a->changes = changes;
+    a->cap = cap;
+    return SIRIX_OK;
+}
+
 static enum sirix_status collect(struct sirix_applying *a, struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
 
     while (status == SIRIX_OK) {
         if (a->count == a->cap) {
-            size_t cap = a->cap == 0 ? CHANGES_MIN : a->cap * 2;
-            size_t bytes = 0;
-            struct sirix_change *changes = NULL;
-
-            if (sirix_mul_size(cap, sizeof(*changes), &bytes)) {
-                changes = realloc(a->changes, bytes);
-            }
-            if (changes == NULL) {
-                return sirix_fail(err, SIRIX_NO_MEMORY, "allocate %zu changes", cap);
-            }
-            a->changes = changes;
-            a->cap = cap;
+            status = grow(a, err);
+        }
+        if (status != SIRIX_OK) {
+            return status;
         }
         status = sirix_diff_next(a->diff, &a->changes[a->count], err);
         a->count += status == SIRIX_OK ? 1 : 0;

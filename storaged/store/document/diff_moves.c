@@ -156,7 +156,7 @@ enum sirix_status sirix_moves_find(struct sirix_move_item *items, size_t count,
 
     if (sirix_mul_size(count + 1, sizeof(*chains), &bytes)) { /* The largest of the four. */
         pairs = malloc((count + 1) * 2 * sizeof(*pairs));
-        chains = malloc(bytes);
+        chains = calloc(count + 1, sizeof(*chains));
         places = malloc((count + 1) * sizeof(*places));
         best = calloc(count + 1, sizeof(*best));
     }

@@ -61,11 +61,12 @@ enum sirix_status sirix_diff_match_names(struct sirix_diff *diff, struct sirix_e
     sirix_map_init(&places);
     sirix_buf_init(&name, SIZE_MAX);
     for (size_t i = 0; i < before->count && status == SIRIX_OK; i++) {
-        if (before->items[i].partner == SIZE_MAX) {
-            status = read_name(&diff->rows_before, before->items[i].key, &name, &hash, &node, err);
-            if (status == SIRIX_OK) {
-                status = sirix_map_put(&places, hash, i, err);
-            }
+        if (before->items[i].partner != SIZE_MAX) {
+            continue;
+        }
+        status = read_name(&diff->rows_before, before->items[i].key, &name, &hash, &node, err);
+        if (status == SIRIX_OK) {
+            status = sirix_map_put(&places, hash, i, err);
         }
     }
     for (size_t i = 0; i < after->count && places.count != 0 && status == SIRIX_OK; i++) {

@@ -54,38 +54,44 @@ static enum sirix_status push(struct sirix_diff *diff, size_t *count, uint64_t k
     return SIRIX_OK;
 }
 
-enum sirix_status sirix_diff_scope_below(struct sirix_diff *diff, uint64_t parent,
-                                         struct sirix_diff_scope *out_scope,
-                                         struct sirix_error *err)
+/*
+ * Climbs from a container to one whose scope is known, noting those on the way in climb. *out_known is
+ * what the map has of it: 0, not shared, or its depth + 1.
+ */
+static enum sirix_status climb_to_known(struct sirix_diff *diff, uint64_t key, size_t *out_count,
+                                        uint64_t *out_known, struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
-    uint64_t known = 0; /* 0: not shared; else the depth of the last container looked at, plus 1. */
-    uint64_t key = parent;
-    size_t count = 0;
 
-    while (status == SIRIX_OK && !sirix_map_get(&diff->scopes, key, &known)) {
+    while (status == SIRIX_OK && !sirix_map_get(&diff->scopes, key, out_known)) {
         bool shared = false;
         uint64_t above = 0;
 
-        known = 0;
+        *out_known = 0;
         if (key == 0) {
             break; /* The document: start was not met. */
         }
         status = look_at(diff, key, &shared, &above, err);
-        if (status == SIRIX_OK) {
-            status = push(diff, &count, key, err);
+        if (status == SIRIX_OK && (!shared || key == diff->start)) {
+            *out_known = shared ? 1 : 0;
+            return sirix_map_put(&diff->scopes, key, *out_known, err);
         }
-        if (!shared || key == diff->start) {
-            /* The climb ends here: the depth of start is 0, and what is below comes next. */
-            if (status == SIRIX_OK) {
-                known = shared ? 1 : 0;
-                status = sirix_map_put(&diff->scopes, key, known, err);
-                count -= 1;
-            }
-            break;
+        if (status == SIRIX_OK) {
+            status = push(diff, out_count, key, err);
         }
         key = above;
     }
+    return status;
+}
+
+enum sirix_status sirix_diff_scope_below(struct sirix_diff *diff, uint64_t parent,
+                                         struct sirix_diff_scope *out_scope,
+                                         struct sirix_error *err)
+{
+    uint64_t known = 0;
+    size_t count = 0;
+    enum sirix_status status = climb_to_known(diff, parent, &count, &known, err);
+
     while (status == SIRIX_OK && count > 0) {
         count -= 1;
         known = known == 0 ? 0 : known + 1;

@@ -61,7 +61,8 @@ static enum sirix_status movers_init(struct movers *movers, const uint64_t *dele
     }
     if (movers->by_index == NULL || movers->stays_before == NULL || movers->rank_of == NULL ||
         movers->pending == NULL || movers->placed == NULL) {
-        return sirix_fail(err, SIRIX_NO_MEMORY, "allocate the plan of %zu moves", place_count);
+        (void)sirix_fail(err, SIRIX_NO_MEMORY, "allocate the plan of %zu moves", place_count);
+        return SIRIX_NO_MEMORY;
     }
     for (size_t i = 0; i < place_count; i++) {
         if (places[i].is_move) {

@@ -65,14 +65,14 @@ static enum sirix_status refuse(const struct applying *a, enum sirix_reason reas
                                 struct sirix_error *err)
 {
     const char *name = a->kind == OP_KINDS ? "unknown" : ops[a->kind].name;
-    enum sirix_status status = sirix_fail_reason(
-        err, SIRIX_INVALID, reason, "operation %zu of the patch (%s): %s", a->number, name, what);
 
+    (void)sirix_fail_reason(err, SIRIX_INVALID, reason, "operation %zu of the patch (%s): %s",
+                            a->number, name, what);
     sirix_error_set_field(err, "patch");
     if (steps != NULL) {
         sirix_json_error_set_steps(err, steps);
     }
-    return status;
+    return SIRIX_INVALID;
 }
 
 /* --- Reading operations ------------------------------------------------------------------------- */
