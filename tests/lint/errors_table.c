@@ -5,11 +5,12 @@
 
 int main(void)
 {
-    (void)printf("# Errors\n\n"
-                 "Printed from `client/shared/base/status.h` by `tests/lint/errors_table.c`; a test "
-                 "compares the two.\n\n"
-                 "## Statuses\n\n"
-                 "| status | gRPC code | JSON-RPC code | exit code |\n| --- | --- | --- | --- |\n");
+    (void)printf(
+        "# Errors\n\n"
+        "Printed from `client/shared/base/status.h` by `tests/lint/errors_table.c`; a test "
+        "compares the two.\n\n"
+        "## Statuses\n\n"
+        "| status | gRPC code | JSON-RPC code | exit code |\n| --- | --- | --- | --- |\n");
 #define SIRIX_X(upper, lower, grpc, jsonrpc, exit_code)                                            \
     (void)printf("| `%s` | %d | %d | %d |\n", #lower, grpc, jsonrpc, exit_code);
     SIRIX_STATUS_LIST(SIRIX_X)
