@@ -62,6 +62,7 @@ struct sirix_lmdb {
     /* All below is the writer's. */
     uint64_t map_bytes;
     uint64_t grow_again_at; /* After a move that did not come about, ns. */
+    uint64_t wait_again_at; /* After a full wait for readers was in vain, ns. */
     int last_rc;            /* LMDB's code for the failure met last: map full or disk full? */
     uint64_t bound;         /* The row "next". */
     uint64_t

@@ -390,9 +390,13 @@ static bool make_room(struct sirix_lmdb *lmdb, const struct sirix_batch *batch,
     if (lmdb->last_rc == MDB_MAP_FULL) {
         uint64_t used_bytes = sirix_lmdb_used(lmdb) + bytes_needed(batch);
 
-        if (sirix_lmdb_grow(lmdb, used_bytes, batch->frees_space, WAIT_FULL_MS)) {
+        /* One long wait a second: readers that come in wait as long. */
+        unsigned wait_ms = sirix_lmdb_now() < lmdb->wait_again_at ? WAIT_EARLY_MS : WAIT_FULL_MS;
+
+        if (sirix_lmdb_grow(lmdb, used_bytes, batch->frees_space, wait_ms)) {
             return true;
         }
+        lmdb->wait_again_at = lmdb->grow_again_at;
         (void)sirix_fail(err, SIRIX_NO_SPACE,
                          "the map is full at %" PRIu64 " bytes and could not grow: %s",
                          lmdb->map_bytes,
