@@ -178,6 +178,17 @@ bool sirix_tries_again(struct sirix_tries *tries, enum sirix_status *status,
     return true;
 }
 
+enum sirix_status sirix_client_untaken(enum sirix_method method, enum sirix_status status,
+                                       struct sirix_error *err)
+{
+    if (status == SIRIX_OK || status == SIRIX_OUTCOME_UNKNOWN ||
+        !sirix_method_rows[method].writes) {
+        return status;
+    }
+    return sirix_fail(err, SIRIX_OUTCOME_UNKNOWN, "the write's answer cannot be read (%s): %s",
+                      sirix_status_name(status), err != NULL ? err->text : "");
+}
+
 /* --- Unary calls ------------------------------------------------------------------------------ */
 
 static enum sirix_status try_once(struct sirix_tries *tries,
@@ -232,5 +243,5 @@ enum sirix_status sirix_client_unary(struct sirix_client *client, const struct s
     }
     status = sirix_message_decode(answer, unary->answer_type, arena, out_answer, err);
     grpc_byte_buffer_destroy(answer);
-    return status;
+    return sirix_client_untaken(unary->method, status, err);
 }

@@ -64,6 +64,13 @@ enum sirix_status sirix_tries_prepare(struct sirix_tries *tries,
 bool sirix_tries_again(struct sirix_tries *tries, enum sirix_status *status,
                        struct sirix_error *err);
 
+/*
+ * What a call answers whose answer came but could not be taken (status and *err say why): of a
+ * write, which was done then, SIRIX_OUTCOME_UNKNOWN; else the same status. OK stays OK.
+ */
+enum sirix_status sirix_client_untaken(enum sirix_method method, enum sirix_status status,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* --- Unary calls -------------------------------------------------------------------------------- */
 
 struct sirix_unary {

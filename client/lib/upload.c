@@ -19,6 +19,7 @@ enum sirix_status sirix_upload_open(struct sirix_upload *upload, struct sirix_cl
                                   options, err);
     }
     if (status == SIRIX_OK) {
+        upload->method = method;
         upload->hung_up = false;
         sirix_call_begin(&upload->call);
     }
@@ -52,6 +53,7 @@ enum sirix_status sirix_upload_answer(struct sirix_upload *upload,
     if (status == SIRIX_OK) {
         status = sirix_message_decode(answer, type, arena, out_answer, err);
         grpc_byte_buffer_destroy(answer);
+        status = sirix_client_untaken(upload->method, status, err);
     }
     return status;
 }

@@ -13,6 +13,7 @@ enum { SIRIX_UPLOAD_PIECE_BYTES = 128 * 1024 };
 
 struct sirix_upload {
     struct sirix_call call;
+    enum sirix_method method;
     bool hung_up; /* The server ended the call; the answer says why. Sending does nothing. */
 };
 

@@ -291,7 +291,9 @@ static enum sirix_status apply_streamed(struct sirix_client *client, PB(ApplyReq
                                      &response, err);
     }
     if (status == SIRIX_OK) {
-        status = fill_result(sirix_answer_arena(answer), response, answer, err);
+        status = sirix_client_untaken(
+            SIRIX_METHOD_APPLY_STREAM,
+            fill_result(sirix_answer_arena(answer), response, answer, err), err);
     }
     sirix_upload_deinit(&upload);
 out:

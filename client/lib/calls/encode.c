@@ -237,7 +237,7 @@ enum sirix_status sirix_client_unary_answer(struct sirix_client *client,
     struct sirix_arena *arena = sirix_answer_arena(answer);
     status = sirix_client_unary(client, unary, call, arena, &message, err);
     if (status == SIRIX_OK) {
-        status = fill(arena, message, answer, err);
+        status = sirix_client_untaken(unary->method, fill(arena, message, answer, err), err);
     }
     if (status != SIRIX_OK) {
         sirix_client_free(answer);
