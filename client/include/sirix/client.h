@@ -48,7 +48,7 @@ enum {
 struct sirix_client_options {
     const char *client_name;      /* For the server's log; at most 256 bytes. */
     uint32_t default_deadline_ms; /* Of calls that name none, streams apart. */
-    uint32_t connect_timeout_ms;  /* How long a write waits for the connection. */
+    uint32_t connect_timeout_ms;  /* How long a server that is not there is waited for. */
     const void *reserved[6];      /* For TLS and tokens; must be NULL. */
 };
 

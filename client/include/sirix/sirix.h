@@ -14,9 +14,10 @@
  * Outcome   A write answers SIRIX_OUTCOME_UNKNOWN when the request may have reached the server and
  *           no answer came back (lost connection, deadline, cancellation). Every other failure of a
  *           write means that nothing was changed.
- * Retries   Reads are tried again on SIRIX_UNAVAILABLE with growing pauses until the deadline;
- *           writes only if they carry an idempotency key. Imports and streamed values are never
- *           sent twice. A stream is tried again until its first message came.
+ * Retries   Reads are tried again on SIRIX_UNAVAILABLE with growing pauses, until the deadline or for
+ *           connect_timeout_ms after the first miss; writes only if they carry an idempotency key.
+ *           Imports and streamed values are never sent twice. A stream is tried again until its
+ *           first message came.
  * Memory    Strings and bytes of a request are read during the call only. An answer that comes as a
  *           pointer is the caller's: one sirix_client_free() gives back all of it.
  * Threads   A client may be used by any number of threads at once; an answer is plain memory; a
