@@ -183,38 +183,66 @@ static enum sirix_status set_value(const struct option_row *row, const char *val
     }
 }
 
+/* What is left of the command line. */
+struct rest {
+    int count;
+    char **args;
+    int at;
+};
+
+/* The value of an option: behind its '=', or the next argument. */
+static enum sirix_status take_value(const struct option_row *row, const char *equals,
+                                    struct rest *rest, const char **out_value,
+                                    struct sirix_error *err)
+{
+    if (row->value == NULL) {
+        *out_value = NULL;
+        return equals == NULL ? SIRIX_OK
+                              : sirix_fail(err, SIRIX_INVALID, "%s takes no value", row->name);
+    }
+    if (equals != NULL) {
+        *out_value = equals + 1;
+        return SIRIX_OK;
+    }
+    if (rest->at == rest->count) {
+        return sirix_fail(err, SIRIX_INVALID, "%s wants a value: %s", row->name, row->value);
+    }
+    *out_value = rest->args[rest->at++];
+    return SIRIX_OK;
+}
+
+static enum sirix_status take_option(struct rest *rest, bool seen[ROWS],
+                                     struct sirix_app_options *options, struct sirix_error *err)
+{
+    const char *arg = rest->args[rest->at++];
+    const char *equals = strchr(arg, '=');
+    const char *value = NULL;
+    const struct option_row *row =
+        find_row(arg, equals == NULL ? strlen(arg) : (size_t)(equals - arg));
+
+    if (row == NULL) {
+        return sirix_fail(err, SIRIX_INVALID, "unknown option %.64s (see --help)", arg);
+    }
+    if (seen[row - rows] && row->kind != KIND_LIST) {
+        return sirix_fail(err, SIRIX_INVALID, "%s is given twice", row->name);
+    }
+    seen[row - rows] = true;
+    enum sirix_status status = take_value(row, equals, rest, &value, err);
+    return status == SIRIX_OK ? set_value(row, value, options, err) : status;
+}
+
 enum sirix_status sirix_app_options_parse(int argc, char **argv,
                                           struct sirix_app_options *out_options,
                                           struct sirix_error *err)
 {
     struct sirix_app_options options;
+    struct rest rest = {.count = argc, .args = argv, .at = 1};
     bool seen[ROWS] = {false};
     enum sirix_status status = SIRIX_OK;
 
     set_presets(&options);
-    for (int i = 1; status == SIRIX_OK && i < argc; i++) {
-        const char *equals = strchr(argv[i], '=');
-        size_t len = equals == NULL ? strlen(argv[i]) : (size_t)(equals - argv[i]);
-        const struct option_row *row = find_row(argv[i], len);
-        const char *value = equals == NULL ? NULL : equals + 1;
-        if (row == NULL) {
-            return sirix_fail(err, SIRIX_INVALID, "unknown option %.64s (see --help)", argv[i]);
-        }
-        if (seen[row - rows] && row->kind != KIND_LIST) {
-            return sirix_fail(err, SIRIX_INVALID, "%s is given twice", row->name);
-        }
-        seen[row - rows] = true;
-        if (row->value == NULL && value != NULL) {
-            return sirix_fail(err, SIRIX_INVALID, "%s takes no value", row->name);
-        }
-        if (row->value != NULL && value == NULL) {
-            if (i + 1 == argc) {
-                return sirix_fail(err, SIRIX_INVALID, "%s wants a value: %s", row->name,
-                                  row->value);
-            }
-            value = argv[++i];
-        }
-        status = set_value(row, value, &options, err);
+    while (status == SIRIX_OK && rest.at < rest.count) {
+        status = take_option(&rest, seen, &options, err);
     }
     bool needs_data = options.action == SIRIX_APP_RUN || options.action == SIRIX_APP_CHECK_CONFIG;
     if (status == SIRIX_OK && needs_data && options.data == NULL) {
@@ -254,31 +282,37 @@ static const char *level_name(enum sirix_log_level level)
     return names[level];
 }
 
+static void print_row(const struct option_row *row, const struct sirix_app_options *options,
+                      FILE *out)
+{
+    const void *at = const_member(options, row);
+
+    switch (row->kind) {
+    case KIND_TEXT:
+        (void)fprintf(out, "%s %s\n", row->name, *(const char *const *)at);
+        break;
+    case KIND_LIST:
+        for (size_t i = 0; i < options->listen_count; i++) {
+            (void)fprintf(out, "%s %s\n", row->name, options->listen[i]);
+        }
+        break;
+    case KIND_FLAG:
+        (void)fprintf(out, "%s %s\n", row->name, *(const bool *)at ? "yes" : "no");
+        break;
+    case KIND_NUMBER:
+        (void)fprintf(out, "%s %" PRId64 "\n", row->name, *(const int64_t *)at);
+        break;
+    case KIND_LEVEL:
+        (void)fprintf(out, "%s %s\n", row->name, level_name(options->log_level));
+        break;
+    default:
+        break;
+    }
+}
+
 void sirix_app_options_print(const struct sirix_app_options *options, FILE *out)
 {
     for (size_t i = 0; i < ROWS; i++) {
-        const struct option_row *row = &rows[i];
-        const void *at = const_member(options, row);
-        switch (row->kind) {
-        case KIND_TEXT:
-            (void)fprintf(out, "%s %s\n", row->name, *(const char *const *)at);
-            break;
-        case KIND_LIST:
-            for (size_t j = 0; j < options->listen_count; j++) {
-                (void)fprintf(out, "%s %s\n", row->name, options->listen[j]);
-            }
-            break;
-        case KIND_FLAG:
-            (void)fprintf(out, "%s %s\n", row->name, *(const bool *)at ? "yes" : "no");
-            break;
-        case KIND_NUMBER:
-            (void)fprintf(out, "%s %" PRId64 "\n", row->name, *(const int64_t *)at);
-            break;
-        case KIND_LEVEL:
-            (void)fprintf(out, "%s %s\n", row->name, level_name(options->log_level));
-            break;
-        default:
-            break;
-        }
+        print_row(&rows[i], options, out);
     }
 }

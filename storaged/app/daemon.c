@@ -216,16 +216,13 @@ static void tell_ready(const struct sirix_app_options *options)
 static const char *serve(struct parts *parts, const sigset_t *signals)
 {
     for (;;) {
-        uint64_t wait_ms = TICK_MS;
-        if (parts->options->embedded) {
-            uint64_t idle_ms = sirix_rpc_server_idle_us(parts->server) / 1000;
-            if (idle_ms >= SIRIX_EMBEDDED_IDLE_MS) {
-                return "nobody is left";
-            }
-            if (idle_ms + wait_ms > SIRIX_EMBEDDED_IDLE_MS) {
-                wait_ms = SIRIX_EMBEDDED_IDLE_MS - idle_ms;
-            }
+        uint64_t idle_ms =
+            parts->options->embedded ? sirix_rpc_server_idle_us(parts->server) / 1000 : 0;
+        if (idle_ms >= SIRIX_EMBEDDED_IDLE_MS) {
+            return "nobody is left";
         }
+        uint64_t left_ms = SIRIX_EMBEDDED_IDLE_MS - idle_ms;
+        uint64_t wait_ms = left_ms < TICK_MS ? left_ms : TICK_MS;
         const struct timespec timeout = {.tv_sec = (time_t)(wait_ms / 1000),
                                          .tv_nsec = (long)(wait_ms % 1000) * NS_PER_MS};
         int number = sigtimedwait(signals, NULL, &timeout);

@@ -348,27 +348,38 @@ static bool any_changed(const struct sirix_apply_result *result)
     return changed;
 }
 
+/* The same request again: what was answered then. */
+static enum sirix_status replay(struct sirix_write *write, bool force_revision,
+                                struct sirix_arena *arena, struct sirix_apply_result *result,
+                                bool *out_replayed, struct sirix_error *err)
+{
+    struct sirix_bytes kept = {.data = NULL, .len = 0};
+
+    enum sirix_status status = sirix_write_replay(write, out_replayed, &result->result, &kept, err);
+    if (status != SIRIX_OK || !*out_replayed) {
+        return status;
+    }
+    status = sirix_apply_answer_decode(kept, arena, result, err);
+    result->result.changed = force_revision || any_changed(result);
+    return status;
+}
+
 enum sirix_status sirix_apply_run(struct sirix_write *write,
-                                  const struct sirix_operation *operations, size_t count,
-                                  bool force_revision, const struct sirix_spool *spool,
+                                  const struct sirix_apply_request *wanted,
                                   struct sirix_arena *arena, struct sirix_apply_result *out_result,
                                   struct sirix_error *err)
 {
     struct applying a = {
-        .write = write, .spool = spool, .arena = arena, .keys_left = SIRIX_APPLY_KEYS_MAX};
+        .write = write, .spool = wanted->spool, .arena = arena, .keys_left = SIRIX_APPLY_KEYS_MAX};
     struct sirix_apply_result result = {0};
-    struct sirix_bytes kept = {.data = NULL, .len = 0};
     struct sirix_view head = {0};
     bool replayed = false;
 
-    enum sirix_status status = sirix_write_replay(write, &replayed, &result.result, &kept, err);
+    enum sirix_status status =
+        replay(write, wanted->force_revision, arena, &result, &replayed, err);
     if (status == SIRIX_OK && replayed) {
-        status = sirix_apply_answer_decode(kept, arena, &result, err);
-        result.result.changed = force_revision || any_changed(&result);
-        if (status == SIRIX_OK) {
-            *out_result = result;
-        }
-        return status;
+        *out_result = result;
+        return SIRIX_OK;
     }
     if (status == SIRIX_OK) {
         status = sirix_write_head(write, &head, err);
@@ -379,10 +390,10 @@ enum sirix_status sirix_apply_run(struct sirix_write *write,
     sirix_buf_init(&a.scratch, SIRIX_SPOOL_PIECE_BYTES);
     status = sirix_edit_new(&head, write->target.reader, &a.edit, err);
     if (status == SIRIX_OK) {
-        status = run_all(&a, operations, count, &result, err);
+        status = run_all(&a, wanted->operations, wanted->operation_count, &result, err);
     }
     if (status == SIRIX_OK) {
-        status = commit(&a, force_revision, &result, err);
+        status = commit(&a, wanted->force_revision, &result, err);
     }
     if (status == SIRIX_OK) {
         *out_result = result;

@@ -59,10 +59,16 @@ struct sirix_apply_result {
 enum sirix_status sirix_apply_check(const struct sirix_operation *operations, size_t count,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* With the branch's turn. spool may be NULL where nothing is streamed. */
+struct sirix_apply_request {
+    const struct sirix_operation *operations; /* Checked. */
+    size_t operation_count;
+    bool force_revision;
+    const struct sirix_spool *spool; /* May be NULL where nothing is streamed. */
+};
+
+/* With the branch's turn. */
 enum sirix_status sirix_apply_run(struct sirix_write *write,
-                                  const struct sirix_operation *operations, size_t count,
-                                  bool force_revision, const struct sirix_spool *spool,
+                                  const struct sirix_apply_request *wanted,
                                   struct sirix_arena *arena, struct sirix_apply_result *out_result,
                                   struct sirix_error *err) SIRIX_MUST_CHECK;
 

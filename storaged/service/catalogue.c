@@ -48,6 +48,29 @@ static enum sirix_status fill_database(const struct sirix_request *request, cons
     return status;
 }
 
+/* *out_there false: dropped since the list of names was made. */
+static enum sirix_status list_database(const struct sirix_request *request, const char *name,
+                                       struct sirix_database_item *item, bool *out_there,
+                                       struct sirix_error *err)
+{
+    struct sirix_error gone = {0};
+
+    enum sirix_status status = sirix_cancel_check(request->cancel, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    *item = (struct sirix_database_item){0};
+    status = fill_database(request, name, item, &gone);
+    *out_there = status == SIRIX_OK;
+    if (status == SIRIX_NOT_FOUND) {
+        return SIRIX_OK;
+    }
+    if (status != SIRIX_OK && err != NULL) {
+        *err = gone;
+    }
+    return status;
+}
+
 enum sirix_status sirix_service_list_databases(const struct sirix_request *request,
                                                const struct sirix_catalogue_page *page,
                                                struct sirix_arena *arena,
@@ -78,19 +101,9 @@ enum sirix_status sirix_service_list_databases(const struct sirix_request *reque
     status = sirix_arena_calloc(arena, count, sizeof(struct sirix_database_item), &memory, err);
     items = memory;
     for (size_t i = 0; status == SIRIX_OK && i < count; i++) {
-        struct sirix_error gone = {0};
-        status = sirix_cancel_check(request->cancel, err);
-        if (status == SIRIX_OK) {
-            status = fill_database(request, names[i].name, &items[filled], &gone);
-            if (status == SIRIX_OK) {
-                filled++;
-            } else if (status == SIRIX_NOT_FOUND) { /* Dropped since the list was made. */
-                items[filled] = (struct sirix_database_item){0};
-                status = SIRIX_OK;
-            } else if (err != NULL) {
-                *err = gone;
-            }
-        }
+        bool is_there = false;
+        status = list_database(request, names[i].name, &items[filled], &is_there, err);
+        filled += is_there ? 1 : 0;
     }
     free(names);
     if (status == SIRIX_OK) {
@@ -146,8 +159,14 @@ enum sirix_status sirix_service_create_database(const struct sirix_request *requ
 
     enum sirix_status status = refuse_expected(options, err);
     if (status == SIRIX_OK) {
-        status = sirix_write_once(request, options, database, create_database, &change, &answer,
-                                  sizeof(answer), &replayed, err);
+        status = sirix_write_once(&(struct sirix_write_change){.request = request,
+                                                               .options = options,
+                                                               .database = database,
+                                                               .change = create_database,
+                                                               .context = &change,
+                                                               .answer = &answer,
+                                                               .answer_len = sizeof(answer)},
+                                  &replayed, err);
     }
     if (status == SIRIX_OK) {
         *out_item = answer;
@@ -174,8 +193,14 @@ enum sirix_status sirix_service_drop_database(const struct sirix_request *reques
 
     enum sirix_status status = refuse_expected(options, err);
     if (status == SIRIX_OK) {
-        status = sirix_write_once(request, options, database, drop_database, &change, &dropped,
-                                  sizeof(dropped), &replayed, err);
+        status = sirix_write_once(&(struct sirix_write_change){.request = request,
+                                                               .options = options,
+                                                               .database = database,
+                                                               .change = drop_database,
+                                                               .context = &change,
+                                                               .answer = &dropped,
+                                                               .answer_len = sizeof(dropped)},
+                                  &replayed, err);
     }
     return status;
 }
@@ -271,9 +296,8 @@ sirix_service_list_resources(const struct sirix_request *request, struct sirix_b
     for (size_t i = 0; status == SIRIX_OK && i < listing.count; i++) {
         bool is_there = false;
         status = fill_resource(&target, &listing.items[i], &is_there, err);
-        if (status == SIRIX_OK && is_there) {
-            listing.items[filled++] = listing.items[i];
-        }
+        listing.items[filled] = listing.items[i];
+        filled += is_there ? 1 : 0;
     }
     sirix_target_close(&target);
     if (status == SIRIX_OK) {
@@ -345,8 +369,14 @@ enum sirix_status sirix_service_create_resource(const struct sirix_request *requ
         sirix_error_set_field(err, "options.expected_revision");
     }
     if (status == SIRIX_OK) {
-        status = sirix_write_once(request, options, database, create_resource, &change, &answer,
-                                  sizeof(answer), &replayed, err);
+        status = sirix_write_once(&(struct sirix_write_change){.request = request,
+                                                               .options = options,
+                                                               .database = database,
+                                                               .change = create_resource,
+                                                               .context = &change,
+                                                               .answer = &answer,
+                                                               .answer_len = sizeof(answer)},
+                                  &replayed, err);
     }
     if (status == SIRIX_OK) {
         answer.replayed = replayed;
@@ -378,22 +408,28 @@ enum sirix_status sirix_drop_resource_run(struct sirix_write *write, struct siri
     bool dropped = false;
     bool replayed = false;
 
-    return sirix_write_once(&write->request, &write->options, database, drop_resource, &change,
-                            &dropped, sizeof(dropped), &replayed, err);
+    return sirix_write_once(&(struct sirix_write_change){.request = &write->request,
+                                                         .options = &write->options,
+                                                         .database = database,
+                                                         .change = drop_resource,
+                                                         .context = &change,
+                                                         .answer = &dropped,
+                                                         .answer_len = sizeof(dropped)},
+                            &replayed, err);
 }
 
 /* --- About one resource ------------------------------------------------------------------------- */
 
 static enum sirix_status
 fill_details(const struct sirix_request *request, struct sirix_target *target,
-             const struct sirix_view_request *wanted, bool with_paths, struct sirix_arena *arena,
+             const struct sirix_details_request *wanted, struct sirix_arena *arena,
              struct sirix_resource_details *details, struct sirix_error *err)
 {
     struct sirix_view view = {0};
     struct sirix_document document;
     bool open = false;
 
-    enum sirix_status status = sirix_target_view(target, wanted, "view", &view, err);
+    enum sirix_status status = sirix_target_view(target, &wanted->view, "view", &view, err);
     if (status != SIRIX_OK) {
         return status;
     }
@@ -405,7 +441,7 @@ fill_details(const struct sirix_request *request, struct sirix_target *target,
         status = sirix_registry_stat(request->service->registry, sirix_handle_name(target->handle),
                                      &open, &details->stored_bytes, err);
     }
-    if (status == SIRIX_OK && with_paths) {
+    if (status == SIRIX_OK && wanted->with_paths) {
         sirix_document_init(&document, &view, target->reader);
         status = sirix_paths_collect(request, &document, arena, &details->paths,
                                      &details->path_count, &details->paths_truncated, err);
@@ -414,25 +450,29 @@ fill_details(const struct sirix_request *request, struct sirix_target *target,
     return status;
 }
 
-enum sirix_status
-sirix_service_get_resource(const struct sirix_request *request, struct sirix_bytes database,
-                           struct sirix_bytes resource, const struct sirix_view_request *view,
-                           bool with_paths, struct sirix_arena *arena,
-                           struct sirix_resource_details *out_details, struct sirix_error *err)
+enum sirix_status sirix_service_get_resource(const struct sirix_request *request,
+                                             const struct sirix_details_request *wanted,
+                                             struct sirix_arena *arena,
+                                             struct sirix_resource_details *out_details,
+                                             struct sirix_error *err)
 {
-    const struct sirix_label_page page = {.database = database, .resource = resource};
+    const struct sirix_label_page page = {.database = wanted->database,
+                                          .resource = wanted->resource};
     struct sirix_resource_details details = {0};
     struct sirix_target target = {0};
     bool more = false;
+    enum sirix_status status = SIRIX_OK;
 
-    enum sirix_status status =
-        resource.len == 0 ? sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err)
-                          : sirix_target_open(request, database, resource, &target, err);
-    if (status != SIRIX_OK) {
-        return status;
+    if (wanted->resource.len == 0) {
+        status = sirix_name_check(SIRIX_NAME_RESOURCE, wanted->resource, "resource", err);
     }
-    status = fill_details(request, &target, view, with_paths, arena, &details, err);
-    sirix_target_close(&target);
+    if (status == SIRIX_OK) {
+        status = sirix_target_open(request, wanted->database, wanted->resource, &target, err);
+    }
+    if (status == SIRIX_OK) {
+        status = fill_details(request, &target, wanted, arena, &details, err);
+        sirix_target_close(&target);
+    }
     if (status == SIRIX_OK) {
         status = sirix_service_list_branches(request, &page, arena, &details.branches,
                                              &details.branch_count, &more, err);

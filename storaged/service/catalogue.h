@@ -89,10 +89,18 @@ struct sirix_resource_details {
     bool paths_truncated;
 };
 
-enum sirix_status sirix_service_get_resource(
-    const struct sirix_request *request, struct sirix_bytes database, struct sirix_bytes resource,
-    const struct sirix_view_request *view, bool with_paths, struct sirix_arena *arena,
-    struct sirix_resource_details *out_details, struct sirix_error *err) SIRIX_MUST_CHECK;
+struct sirix_details_request {
+    struct sirix_bytes database;
+    struct sirix_bytes resource;
+    struct sirix_view_request view;
+    bool with_paths;
+};
+
+enum sirix_status sirix_service_get_resource(const struct sirix_request *request,
+                                             const struct sirix_details_request *wanted,
+                                             struct sirix_arena *arena,
+                                             struct sirix_resource_details *out_details,
+                                             struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* The paths of one revision, found by walking it. In paths.c. */
 enum sirix_status sirix_paths_collect(const struct sirix_request *request,

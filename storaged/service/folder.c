@@ -146,48 +146,73 @@ static bool is_dot(const char *name)
 /* Everything below an entry, files where they are met, folders after what is in them. */
 typedef int (*visit_fn)(void *context, int at, const char *name, bool is_folder);
 
-static int walk(int at, const char *name, visit_fn visit, void *context)
-{
+struct walking {
     struct level levels[SIRIX_FOLDER_DEPTH_MAX];
-    size_t depth = 0;
-    int rc = 0;
+    size_t depth;
+    int at;
+    visit_fn visit;
+    void *context;
+};
 
-    levels[0].dir = open_dir(at, name);
-    if (levels[0].dir == NULL) {
+static int enter(struct walking *walking, int at, const char *name)
+{
+    struct level *level = &walking->levels[walking->depth];
+
+    if (walking->depth == SIRIX_FOLDER_DEPTH_MAX) {
+        errno = ELOOP;
         return -1;
     }
-    (void)snprintf(levels[0].name, sizeof(levels[0].name), "%s", name);
-    depth = 1;
-    while (depth > 0 && rc == 0) {
-        struct level *level = &levels[depth - 1];
-        struct stat info = {0};
-        errno = 0;
-        const struct dirent *entry = readdir(level->dir);
-        if (entry == NULL && errno != 0) {
-            rc = -1;
-        } else if (entry == NULL) {
-            (void)closedir(level->dir);
-            depth--;
-            rc = visit(context, depth == 0 ? at : dirfd(levels[depth - 1].dir), level->name, true);
-        } else if (is_dot(entry->d_name)) {
-            continue;
-        } else if (fstatat(dirfd(level->dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
-            rc = errno == ENOENT ? 0 : -1;
-        } else if (!S_ISDIR(info.st_mode)) {
-            rc = visit(context, dirfd(level->dir), entry->d_name, false);
-        } else if (depth == SIRIX_FOLDER_DEPTH_MAX) {
-            errno = ELOOP;
-            rc = -1;
-        } else {
-            (void)snprintf(levels[depth].name, sizeof(levels[depth].name), "%s", entry->d_name);
-            levels[depth].dir = open_dir(dirfd(level->dir), entry->d_name);
-            rc = levels[depth].dir == NULL ? -1 : 0;
-            depth += rc == 0 ? 1 : 0;
-        }
+    (void)snprintf(level->name, sizeof(level->name), "%s", name);
+    level->dir = open_dir(at, name);
+    if (level->dir == NULL) {
+        return -1;
+    }
+    walking->depth++;
+    return 0;
+}
+
+/* The deepest folder is empty by now, or at least done. */
+static int go_back(struct walking *walking)
+{
+    struct level *level = &walking->levels[--walking->depth];
+    int above = walking->depth == 0 ? walking->at : dirfd(walking->levels[walking->depth - 1].dir);
+
+    (void)closedir(level->dir);
+    return walking->visit(walking->context, above, level->name, true);
+}
+
+static int step(struct walking *walking)
+{
+    DIR *dir = walking->levels[walking->depth - 1].dir;
+    struct stat info = {0};
+
+    errno = 0;
+    const struct dirent *entry = readdir(dir);
+    if (entry == NULL) {
+        return errno != 0 ? -1 : go_back(walking);
+    }
+    if (is_dot(entry->d_name)) {
+        return 0;
+    }
+    if (fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT ? 0 : -1;
+    }
+    return S_ISDIR(info.st_mode)
+               ? enter(walking, dirfd(dir), entry->d_name)
+               : walking->visit(walking->context, dirfd(dir), entry->d_name, false);
+}
+
+static int walk(int at, const char *name, visit_fn visit, void *context)
+{
+    struct walking walking = {.at = at, .visit = visit, .context = context};
+
+    int rc = enter(&walking, at, name);
+    while (rc == 0 && walking.depth > 0) {
+        rc = step(&walking);
     }
     int saved = errno;
-    while (depth > 0) {
-        (void)closedir(levels[--depth].dir);
+    while (walking.depth > 0) {
+        (void)closedir(walking.levels[--walking.depth].dir);
     }
     errno = saved;
     return rc;

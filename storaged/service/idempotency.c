@@ -32,7 +32,7 @@ struct sirix_idempotency {
 };
 
 enum sirix_status sirix_idempotency_new(const struct sirix_clock *clock,
-                                        struct sirix_idempotency **out_idempotency,
+                                        struct sirix_idempotency **out_table,
                                         struct sirix_error *err)
 {
     struct sirix_idempotency *table = calloc(1, sizeof(*table));
@@ -43,7 +43,7 @@ enum sirix_status sirix_idempotency_new(const struct sirix_clock *clock,
     table->clock = clock;
     (void)pthread_mutex_init(&table->mutex, NULL);
     (void)pthread_cond_init(&table->ended, NULL);
-    *out_idempotency = table;
+    *out_table = table;
     return SIRIX_OK;
 }
 

@@ -30,9 +30,9 @@ enum {
 };
 
 enum sirix_status sirix_idempotency_new(const struct sirix_clock *clock,
-                                        struct sirix_idempotency **out_idempotency,
+                                        struct sirix_idempotency **out_table,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
-void sirix_idempotency_free(struct sirix_idempotency *idempotency);
+void sirix_idempotency_free(struct sirix_idempotency *table);
 
 /* The digest that stands for (principal, database, key). */
 struct sirix_idempotency_id {
@@ -44,7 +44,7 @@ struct sirix_idempotency_id {
  * and the write is not done. False: do it and call _end. SIRIX_INVALID (reason
  * idempotency_mismatch): the key stands for another request. SIRIX_EXHAUSTED: too many keys.
  */
-enum sirix_status sirix_idempotency_begin(struct sirix_idempotency *idempotency,
+enum sirix_status sirix_idempotency_begin(struct sirix_idempotency *table,
                                           const struct sirix_idempotency_id *id,
                                           const uint8_t request_hash[SIRIX_SHA256_BYTES],
                                           void *answer, size_t answer_len, bool *out_replayed,
@@ -54,15 +54,14 @@ enum sirix_status sirix_idempotency_begin(struct sirix_idempotency *idempotency,
  * Only looks: *out_known true, and answer filled in, if the key has an answer already. Errors as of
  * _begin.
  */
-enum sirix_status sirix_idempotency_find(struct sirix_idempotency *idempotency,
+enum sirix_status sirix_idempotency_find(struct sirix_idempotency *table,
                                          const struct sirix_idempotency_id *id,
                                          const uint8_t request_hash[SIRIX_SHA256_BYTES],
                                          void *answer, size_t answer_len, bool *out_known,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* Ends it: answer is kept; NULL: it failed, the key is free again. */
-void sirix_idempotency_end(struct sirix_idempotency *idempotency,
-                           const struct sirix_idempotency_id *id, const void *answer,
-                           size_t answer_len);
+void sirix_idempotency_end(struct sirix_idempotency *table, const struct sirix_idempotency_id *id,
+                           const void *answer, size_t answer_len);
 
 #endif

@@ -256,7 +256,8 @@ enum sirix_status sirix_import_open(const struct sirix_request *request,
     import->request = *request;
     import->wanted = *wanted;
     import->write.stream = true;
-    sirix_arena_init(&import->arena, SIRIX_MEMBER_NAME_BYTES_MAX * SIRIX_ESCAPED_FACTOR_MAX * 2);
+    sirix_arena_init(&import->arena,
+                     (size_t)2 * SIRIX_MEMBER_NAME_BYTES_MAX * SIRIX_ESCAPED_FACTOR_MAX);
     enum sirix_status status = begin(import, &replayed, &result, err);
     if (status != SIRIX_OK || replayed) {
         sirix_import_close(import);

@@ -106,8 +106,14 @@ enum sirix_status sirix_service_create_snapshot(const struct sirix_request *requ
 
     enum sirix_status status = sirix_name_check(SIRIX_NAME_SNAPSHOT, wanted->name, "name", err);
     if (status == SIRIX_OK) {
-        status = sirix_write_once(request, &wanted->options, wanted->database, create_snapshot,
-                                  &change, &answer, sizeof(answer), out_replayed, err);
+        status = sirix_write_once(&(struct sirix_write_change){.request = request,
+                                                               .options = &wanted->options,
+                                                               .database = wanted->database,
+                                                               .change = create_snapshot,
+                                                               .context = &change,
+                                                               .answer = &answer,
+                                                               .answer_len = sizeof(answer)},
+                                  out_replayed, err);
     }
     if (status == SIRIX_OK) {
         *out_change = answer;
@@ -153,8 +159,14 @@ enum sirix_status sirix_service_delete_snapshot(const struct sirix_request *requ
 
     enum sirix_status status = sirix_name_check(SIRIX_NAME_SNAPSHOT, wanted->name, "name", err);
     if (status == SIRIX_OK) {
-        status = sirix_write_once(request, &wanted->options, wanted->database, delete_snapshot,
-                                  &change, &revision, sizeof(revision), out_replayed, err);
+        status = sirix_write_once(&(struct sirix_write_change){.request = request,
+                                                               .options = &wanted->options,
+                                                               .database = wanted->database,
+                                                               .change = delete_snapshot,
+                                                               .context = &change,
+                                                               .answer = &revision,
+                                                               .answer_len = sizeof(revision)},
+                                  out_replayed, err);
     }
     if (status == SIRIX_OK) {
         *out_revision = revision;
@@ -209,8 +221,14 @@ enum sirix_status sirix_service_create_branch(const struct sirix_request *reques
         sirix_error_set_field(err, "expires_at_us");
     }
     if (status == SIRIX_OK) {
-        status = sirix_write_once(request, &wanted->options, wanted->database, create_branch,
-                                  &change, &answer, sizeof(answer), out_replayed, err);
+        status = sirix_write_once(&(struct sirix_write_change){.request = request,
+                                                               .options = &wanted->options,
+                                                               .database = wanted->database,
+                                                               .change = create_branch,
+                                                               .context = &change,
+                                                               .answer = &answer,
+                                                               .answer_len = sizeof(answer)},
+                                  out_replayed, err);
     }
     if (status == SIRIX_OK) {
         *out_branch = answer;
@@ -247,8 +265,14 @@ enum sirix_status sirix_delete_branch_run(struct sirix_write *write, struct siri
     uint64_t revision = 0;
 
     enum sirix_status status =
-        sirix_write_once(&write->request, &write->options, database, delete_branch, &change,
-                         &revision, sizeof(revision), out_replayed, err);
+        sirix_write_once(&(struct sirix_write_change){.request = &write->request,
+                                                      .options = &write->options,
+                                                      .database = database,
+                                                      .change = delete_branch,
+                                                      .context = &change,
+                                                      .answer = &revision,
+                                                      .answer_len = sizeof(revision)},
+                         out_replayed, err);
     if (status == SIRIX_OK) {
         *out_revision = revision;
     }
@@ -295,8 +319,14 @@ enum sirix_status sirix_promote_run(struct sirix_write *write, struct sirix_byte
 
     enum sirix_status status = sirix_name_check(SIRIX_NAME_BRANCH, source, "branch", err);
     if (status == SIRIX_OK) {
-        status = sirix_write_once(&write->request, &write->options, database, promote, &change,
-                                  &answer, sizeof(answer), out_replayed, err);
+        status = sirix_write_once(&(struct sirix_write_change){.request = &write->request,
+                                                               .options = &write->options,
+                                                               .database = database,
+                                                               .change = promote,
+                                                               .context = &change,
+                                                               .answer = &answer,
+                                                               .answer_len = sizeof(answer)},
+                                  out_replayed, err);
     }
     if (status == SIRIX_OK) {
         *out_promotion = answer;

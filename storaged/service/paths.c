@@ -99,57 +99,76 @@ static enum sirix_status append_step(struct sirix_buf *path, const struct level 
     return status == SIRIX_OK ? append_name(path, plain, err) : status;
 }
 
-static enum sirix_status walk(const struct sirix_request *request, struct sirix_walk *walk,
-                              struct paths *paths, struct sirix_error *err)
-{
-    struct level *levels = calloc(SIRIX_DOCUMENT_DEPTH_MAX + 2, sizeof(*levels));
+/* What the walk holds. */
+struct walking {
+    struct sirix_walk *steps;
+    struct paths *paths;
+    struct level *levels;
     struct sirix_arena scratch;
     struct sirix_buf path;
-    struct sirix_error end = {0};
-    enum sirix_status status = SIRIX_OK;
+};
 
-    if (levels == NULL) {
+/* One node; *out_over after the last. */
+static enum sirix_status step(struct walking *walking, bool *out_over, struct sirix_error *err)
+{
+    struct sirix_document_node node;
+    struct sirix_error end = {0};
+    uint32_t depth = 0;
+
+    enum sirix_status status = sirix_walk_next(walking->steps, &node, &depth, &end);
+    *out_over = status == SIRIX_NOT_FOUND && end.reason == SIRIX_REASON_NONE;
+    if (*out_over) {
+        return SIRIX_OK;
+    }
+    if (status != SIRIX_OK) {
+        if (err != NULL) {
+            *err = end;
+        }
+        return status;
+    }
+    walking->path.len = depth == 0 ? 0 : walking->levels[depth - 1].len;
+    if (depth != 0) {
+        sirix_arena_reset(&walking->scratch);
+        status =
+            append_step(&walking->path, &walking->levels[depth - 1], &node, &walking->scratch, err);
+    }
+    walking->levels[depth] = (struct level){
+        .len = walking->path.len,
+        .folds = node.kind == SIRIX_NODE_OBJECT && node.child_count > SIRIX_PATHS_NAMES_MAX,
+    };
+    return status == SIRIX_OK ? add(walking->paths, sirix_buf_view(&walking->path),
+                                    sirix_value_kind_of(node.kind), err)
+                              : status;
+}
+
+static enum sirix_status walk(const struct sirix_request *request, struct sirix_walk *steps,
+                              struct paths *paths, struct sirix_error *err)
+{
+    struct walking walking = {
+        .steps = steps,
+        .paths = paths,
+        .levels = calloc(SIRIX_DOCUMENT_DEPTH_MAX + 2, sizeof(struct level)),
+    };
+    enum sirix_status status = SIRIX_OK;
+    bool over = false;
+
+    if (walking.levels == NULL) {
         return sirix_fail(err, SIRIX_NO_MEMORY, "allocate the levels of a walk");
     }
-    sirix_arena_init(&scratch, SIRIX_PATHS_BYTES_MAX);
-    sirix_buf_init(&path, SIRIX_PATHS_BYTES_MAX);
-    for (uint64_t nodes = 0; status == SIRIX_OK; nodes++) {
-        struct sirix_document_node node;
-        uint32_t depth = 0;
+    sirix_arena_init(&walking.scratch, SIRIX_PATHS_BYTES_MAX);
+    sirix_buf_init(&walking.path, SIRIX_PATHS_BYTES_MAX);
+    for (uint64_t nodes = 0; status == SIRIX_OK && !over && nodes < WALK_NODES_MAX; nodes++) {
         if (nodes % CHECK_EVERY == 0) {
             status = sirix_cancel_check(request->cancel, err);
         }
-        if (status != SIRIX_OK || nodes == WALK_NODES_MAX) {
-            paths->truncated = paths->truncated || status == SIRIX_OK;
-            break;
-        }
-        status = sirix_walk_next(walk, &node, &depth, &end);
-        if (status == SIRIX_NOT_FOUND && end.reason == SIRIX_REASON_NONE) {
-            status = SIRIX_OK;
-            break;
-        }
-        if (status != SIRIX_OK) {
-            if (err != NULL) {
-                *err = end;
-            }
-            break;
-        }
-        path.len = depth == 0 ? 0 : levels[depth - 1].len;
-        if (depth != 0) {
-            sirix_arena_reset(&scratch);
-            status = append_step(&path, &levels[depth - 1], &node, &scratch, err);
-        }
-        levels[depth] = (struct level){
-            .len = path.len,
-            .folds = node.kind == SIRIX_NODE_OBJECT && node.child_count > SIRIX_PATHS_NAMES_MAX,
-        };
         if (status == SIRIX_OK) {
-            status = add(paths, sirix_buf_view(&path), sirix_value_kind_of(node.kind), err);
+            status = step(&walking, &over, err);
         }
     }
-    sirix_buf_deinit(&path);
-    sirix_arena_deinit(&scratch);
-    free(levels);
+    paths->truncated = paths->truncated || !over;
+    sirix_buf_deinit(&walking.path);
+    sirix_arena_deinit(&walking.scratch);
+    free(walking.levels);
     return status;
 }
 

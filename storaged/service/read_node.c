@@ -37,7 +37,7 @@ struct level {
     bool is_object;
 };
 
-enum { FIRST_ITEMS = 64, ESCAPE_BYTES_MAX = 6, CURSOR_TEXT_BYTES = 32, DECIMAL = 10 };
+enum { FIRST_ITEMS = 64, ESCAPE_BYTES_MAX = 6, CURSOR_TEXT_BYTES = 64, DECIMAL = 10 };
 
 enum sirix_value_kind sirix_value_kind_of(enum sirix_node_kind kind)
 {
@@ -116,7 +116,7 @@ static enum sirix_status read_cursor(struct reading *r, struct sirix_view_reques
     size_t len = r->wanted->cursor.len;
     uint64_t numbers[2] = {0, 0};
     size_t number = 0;
-    bool valid = len > 0 && len < CURSOR_TEXT_BYTES * 2;
+    bool valid = len > 0 && len < CURSOR_TEXT_BYTES;
 
     for (size_t i = 0; valid && i < len; i++) {
         uint64_t digit = (uint64_t)(text[i] - '0');
@@ -142,7 +142,7 @@ static enum sirix_status read_cursor(struct reading *r, struct sirix_view_reques
 
 static enum sirix_status write_cursor(struct reading *r, uint64_t index, struct sirix_error *err)
 {
-    char text[CURSOR_TEXT_BYTES * 2];
+    char text[CURSOR_TEXT_BYTES];
 
     int len = snprintf(text, sizeof(text), "%" PRIu64 ".%" PRIu64, r->read->revision, index);
     return sirix_arena_copy(r->arena, (struct sirix_bytes){.data = text, .len = (size_t)len},
@@ -359,6 +359,36 @@ static enum sirix_status begin_level(struct reading *r, size_t item, uint64_t fi
                                err);
 }
 
+/* The next child of the deepest level; goes down into it where it has children to list. */
+static enum sirix_status list_child(struct reading *r, struct level *levels, size_t *depth,
+                                    struct sirix_error *err)
+{
+    struct level *level = &levels[*depth - 1];
+    uint64_t key = 0;
+    size_t item = 0;
+
+    enum sirix_status status = sirix_cancel_check(r->request->cancel, err);
+    if (status == SIRIX_OK) {
+        status = sirix_children_next(&level->children, &key, err);
+    }
+    if (status == SIRIX_OK) {
+        status = add_item(r, key, level, &item, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    level->listed++;
+    level->index++;
+    if (r->read->items[item].child_count != 0) {
+        if (*depth == r->depth_max) {
+            mark_cut(r, item);
+        } else {
+            status = begin_level(r, item, 0, &levels[(*depth)++], err);
+        }
+    }
+    return status;
+}
+
 /* Lists the children below the target, which is item 0. */
 static enum sirix_status walk(struct reading *r, struct sirix_error *err)
 {
@@ -374,41 +404,14 @@ static enum sirix_status walk(struct reading *r, struct sirix_error *err)
     }
     while (status == SIRIX_OK && depth > 0) {
         struct level *level = &levels[depth - 1];
-        const struct sirix_read_item *container = &r->read->items[level->item];
-        uint64_t key = 0;
-        size_t item = 0;
-        if (level->index >= container->child_count) {
+        if (level->index >= r->read->items[level->item].child_count) {
             depth--;
-            continue;
-        }
-        if (level->listed == r->children_max || is_full(r)) {
+        } else if (level->listed == r->children_max || is_full(r)) {
             mark_cut(r, level->item);
-            if (depth == 1) {
-                status = write_cursor(r, level->index, err);
-            }
+            status = depth == 1 ? write_cursor(r, level->index, err) : SIRIX_OK;
             depth--;
-            continue;
-        }
-        status = sirix_cancel_check(r->request->cancel, err);
-        if (status == SIRIX_OK) {
-            status = sirix_children_next(&level->children, &key, err);
-        }
-        if (status == SIRIX_OK) {
-            status = add_item(r, key, level, &item, err);
-        }
-        if (status != SIRIX_OK) {
-            break;
-        }
-        level->listed++;
-        level->index++;
-        if (r->read->items[item].child_count == 0) {
-            continue;
-        }
-        if (depth == r->depth_max) {
-            mark_cut(r, item);
         } else {
-            status = begin_level(r, item, 0, &levels[depth], err);
-            depth++;
+            status = list_child(r, levels, &depth, err);
         }
     }
     return status;

@@ -142,10 +142,9 @@ static struct sirix_handle *find_idle(struct sirix_registry *registry)
 
     for (size_t i = 0; i < SIRIX_REGISTRY_BUCKETS; i++) {
         for (struct sirix_handle *h = registry->buckets[i]; h != NULL; h = h->next) {
-            if (h->state == SIRIX_ENTRY_OPEN && h->refs == 0 &&
-                (oldest == NULL || h->idle_since_ns < oldest->idle_since_ns)) {
-                oldest = h;
-            }
+            bool idle = h->state == SIRIX_ENTRY_OPEN && h->refs == 0;
+            bool older = oldest == NULL || h->idle_since_ns < oldest->idle_since_ns;
+            oldest = idle && older ? h : oldest;
         }
     }
     return oldest;

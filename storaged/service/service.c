@@ -97,15 +97,16 @@ static enum sirix_status open_target(const struct sirix_request *request,
     enum sirix_status status =
         sirix_registry_acquire(request->service->registry, database, &target->handle, err);
 
-    if (status == SIRIX_OK && resource.len != 0) {
-        status = sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err);
-        if (status == SIRIX_OK) {
-            status = sirix_resource_open(sirix_handle_database(target->handle), resource,
-                                         &target->resource, err);
-            if (status == SIRIX_NOT_FOUND) {
-                sirix_error_set_field(err, "resource");
-            }
-        }
+    if (status != SIRIX_OK || resource.len == 0) {
+        return status;
+    }
+    status = sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err);
+    if (status == SIRIX_OK) {
+        status = sirix_resource_open(sirix_handle_database(target->handle), resource,
+                                     &target->resource, err);
+    }
+    if (status == SIRIX_NOT_FOUND) {
+        sirix_error_set_field(err, "resource");
     }
     return status;
 }

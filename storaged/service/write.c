@@ -314,59 +314,64 @@ static enum sirix_status make_id(const struct sirix_request *request, struct sir
     return status;
 }
 
-enum sirix_status sirix_write_once(const struct sirix_request *request,
-                                   const struct sirix_write_options *options,
-                                   struct sirix_bytes database, sirix_change_fn change,
-                                   void *context, void *answer, size_t answer_len,
-                                   bool *out_replayed, struct sirix_error *err)
+/* The right to write, and the key's digest where there is a key. */
+static enum sirix_status begin_once(const struct sirix_write_change *once, bool *out_keyed,
+                                    struct sirix_idempotency_id *out_id, struct sirix_error *err)
 {
-    struct sirix_idempotency *table = request->service->idempotency;
-    struct sirix_idempotency_id id = {{0}};
+    enum sirix_status status = sirix_request_may_write(once->request, err);
 
-    enum sirix_status status = sirix_request_may_write(request, err);
     if (status == SIRIX_OK) {
-        status = sirix_write_options_check(options, err);
+        status = sirix_write_options_check(once->options, err);
     }
-    if (status != SIRIX_OK) {
-        return status;
+    if (status == SIRIX_OK && once->options->idempotency_key.len != 0) {
+        status =
+            make_id(once->request, once->database, once->options->idempotency_key, out_id, err);
     }
-    if (options->idempotency_key.len == 0) {
-        *out_replayed = false;
-        return change(context, answer, err);
-    }
-    status = make_id(request, database, options->idempotency_key, &id, err);
-    if (status == SIRIX_OK) {
-        status = sirix_idempotency_begin(table, &id, options->request_hash, answer, answer_len,
-                                         out_replayed, err);
-    }
-    if (status != SIRIX_OK || *out_replayed) {
-        return status;
-    }
-    status = change(context, answer, err);
-    sirix_idempotency_end(table, &id, status == SIRIX_OK ? answer : NULL, answer_len);
+    *out_keyed = once->options->idempotency_key.len != 0;
     return status;
 }
 
-enum sirix_status sirix_write_known(const struct sirix_request *request,
-                                    const struct sirix_write_options *options,
-                                    struct sirix_bytes database, void *answer, size_t answer_len,
-                                    bool *out_known, struct sirix_error *err)
+enum sirix_status sirix_write_once(const struct sirix_write_change *once, bool *out_replayed,
+                                   struct sirix_error *err)
+{
+    struct sirix_idempotency *table = once->request->service->idempotency;
+    struct sirix_idempotency_id id = {{0}};
+    bool keyed = false;
+    bool replayed = false;
+
+    enum sirix_status status = begin_once(once, &keyed, &id, err);
+    if (status == SIRIX_OK && keyed) {
+        status = sirix_idempotency_begin(table, &id, once->options->request_hash, once->answer,
+                                         once->answer_len, &replayed, err);
+    }
+    if (status == SIRIX_OK && !replayed) {
+        status = once->change(once->context, once->answer, err);
+        if (keyed) {
+            sirix_idempotency_end(table, &id, status == SIRIX_OK ? once->answer : NULL,
+                                  once->answer_len);
+        }
+    }
+    if (status == SIRIX_OK) {
+        *out_replayed = replayed;
+    }
+    return status;
+}
+
+enum sirix_status sirix_write_known(const struct sirix_write_change *once, bool *out_known,
+                                    struct sirix_error *err)
 {
     struct sirix_idempotency_id id = {{0}};
+    bool keyed = false;
+    bool known = false;
 
-    enum sirix_status status = sirix_request_may_write(request, err);
-    if (status == SIRIX_OK) {
-        status = sirix_write_options_check(options, err);
-    }
-    if (status == SIRIX_OK && options->idempotency_key.len == 0) {
-        *out_known = false;
-        return SIRIX_OK;
+    enum sirix_status status = begin_once(once, &keyed, &id, err);
+    if (status == SIRIX_OK && keyed) {
+        status = sirix_idempotency_find(once->request->service->idempotency, &id,
+                                        once->options->request_hash, once->answer, once->answer_len,
+                                        &known, err);
     }
     if (status == SIRIX_OK) {
-        status = make_id(request, database, options->idempotency_key, &id, err);
+        *out_known = known;
     }
-    return status == SIRIX_OK
-               ? sirix_idempotency_find(request->service->idempotency, &id, options->request_hash,
-                                        answer, answer_len, out_known, err)
-               : status;
+    return status;
 }

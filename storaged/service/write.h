@@ -124,25 +124,27 @@ void sirix_write_close(struct sirix_write *write);
 
 /* --- Writes without a revision ------------------------------------------------------------------ */
 
-/*
- * Runs `change` once for an idempotency key: its answer (answer_len bytes, at most
- * SIRIX_IDEMPOTENCY_ANSWER_BYTES_MAX, plain data) is filled in by it or by an earlier run with the
- * key. Without a key it just runs.
- */
+/* A change that is done once for an idempotency key. Without a key it is just done. */
 typedef enum sirix_status (*sirix_change_fn)(void *context, void *answer, struct sirix_error *err);
-enum sirix_status sirix_write_once(const struct sirix_request *request,
-                                   const struct sirix_write_options *options,
-                                   struct sirix_bytes database, sirix_change_fn change,
-                                   void *context, void *answer, size_t answer_len,
-                                   bool *out_replayed, struct sirix_error *err) SIRIX_MUST_CHECK;
+struct sirix_write_change {
+    const struct sirix_request *request;
+    const struct sirix_write_options *options;
+    struct sirix_bytes database;
+    sirix_change_fn change;
+    void *context;
+    void *answer;      /* Plain data that the change fills in; kept as its bytes. */
+    size_t answer_len; /* At most SIRIX_IDEMPOTENCY_ANSWER_BYTES_MAX. */
+};
+
+/* Runs the change, or fills in the answer that it gave when it ran with this key before. */
+enum sirix_status sirix_write_once(const struct sirix_write_change *once, bool *out_replayed,
+                                   struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
- * Whether a change with this key was done already, asked before what it was about is looked for:
- * that may be gone by it. *out_known true: answer is filled in.
+ * Whether the change was done already, asked before what it was about is looked for: that may be
+ * gone by it. *out_known true: the answer is filled in. `change` is not called and may be NULL.
  */
-enum sirix_status sirix_write_known(const struct sirix_request *request,
-                                    const struct sirix_write_options *options,
-                                    struct sirix_bytes database, void *answer, size_t answer_len,
-                                    bool *out_known, struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_write_known(const struct sirix_write_change *once, bool *out_known,
+                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 
 #endif

@@ -5,23 +5,24 @@
 
 #include "rpc/methods/codec.h"
 
-enum { CLIENT_NAME_BYTES_MAX = 256 };
+enum { CLIENT_NAME_BYTES_MAX = 256, STATM_BYTES = 128 };
 
 /* Pages of /proc/self/statm; 0 where it cannot be read. */
 static uint64_t resident_bytes(void)
 {
-    unsigned long long total = 0;
-    unsigned long long resident = 0;
+    char text[STATM_BYTES];
+    uint64_t pages = 0;
     FILE *file = fopen("/proc/self/statm", "re");
 
     if (file == NULL) {
         return 0;
     }
-    if (fscanf(file, "%llu %llu", &total, &resident) != 2) {
-        resident = 0;
+    if (fgets(text, sizeof(text), file) != NULL) { /* "TOTAL RESIDENT ..." */
+        const char *second = strchr(text, ' ');
+        pages = second == NULL ? 0 : strtoull(second, NULL, 10);
     }
     (void)fclose(file);
-    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static Sirix__Storage__V1__Role role_of(const struct sirix_principal *principal)

@@ -170,11 +170,16 @@ static enum sirix_status apply_run(struct sirix_rpc_call *call, void *state,
                                    struct sirix_error *err)
 {
     struct apply_state *apply = state;
+    const struct sirix_apply_request wanted = {
+        .operations = apply->operations,
+        .operation_count = apply->operation_count,
+        .force_revision = apply->request->force_revision,
+        .spool = apply->has_spool ? &apply->spool : NULL,
+    };
     struct sirix_apply_result done = {0};
 
-    enum sirix_status status = sirix_apply_run(
-        &apply->write, apply->operations, apply->operation_count, apply->request->force_revision,
-        apply->has_spool ? &apply->spool : NULL, sirix_rpc_call_arena(call), &done, err);
+    enum sirix_status status =
+        sirix_apply_run(&apply->write, &wanted, sirix_rpc_call_arena(call), &done, err);
     sirix_write_close(&apply->write);
     return status == SIRIX_OK ? apply_answer(call, &done, err) : status;
 }

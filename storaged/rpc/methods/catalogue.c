@@ -202,8 +202,14 @@ static enum sirix_status drop_resource(struct sirix_rpc_call *call, void *state,
     enum sirix_status status =
         sirix_rpc_write_options(drop->request->options, message, &options, err);
     if (status == SIRIX_OK) {
-        status = sirix_write_known(&who, &options, sirix_rpc_bytes(drop->request->database),
-                                   &dropped, sizeof(dropped), &known, err);
+        const struct sirix_write_change once = {
+            .request = &who,
+            .options = &options,
+            .database = sirix_rpc_bytes(drop->request->database),
+            .answer = &dropped,
+            .answer_len = sizeof(dropped),
+        };
+        status = sirix_write_known(&once, &known, err);
     }
     if (status == SIRIX_OK && known) {
         return sirix_rpc_call_reply(call, &answer.base, err);
@@ -278,15 +284,19 @@ static enum sirix_status get_resource(struct sirix_rpc_call *call, void *state,
     const Sirix__Storage__V1__GetResourceRequest *request =
         (const Sirix__Storage__V1__GetResourceRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
-    const struct sirix_view_request view = sirix_rpc_view(request->view);
+    const struct sirix_details_request wanted = {
+        .database = sirix_rpc_bytes(request->database),
+        .resource = sirix_rpc_bytes(request->resource),
+        .view = sirix_rpc_view(request->view),
+        .with_paths = request->with_path_summary,
+    };
     Sirix__Storage__V1__GetResourceResponse answer =
         SIRIX__STORAGE__V1__GET_RESOURCE_RESPONSE__INIT;
     struct sirix_resource_details details = {0};
 
     (void)state;
-    enum sirix_status status = sirix_service_get_resource(
-        &who, sirix_rpc_bytes(request->database), sirix_rpc_bytes(request->resource), &view,
-        request->with_path_summary, sirix_rpc_call_arena(call), &details, err);
+    enum sirix_status status =
+        sirix_service_get_resource(&who, &wanted, sirix_rpc_call_arena(call), &details, err);
     if (status == SIRIX_OK) {
         status = details_lists(call, &details, &answer, err);
     }

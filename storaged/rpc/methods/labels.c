@@ -229,8 +229,14 @@ static enum sirix_status delete_branch(struct sirix_rpc_call *call, void *state,
             sirix_name_check(SIRIX_NAME_BRANCH, sirix_rpc_bytes(head->deletion->name), "name", err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_write_known(&who, &options, sirix_rpc_bytes(head->deletion->database),
-                                   &answer.revision, sizeof(answer.revision), &known, err);
+        const struct sirix_write_change once = {
+            .request = &who,
+            .options = &options,
+            .database = sirix_rpc_bytes(head->deletion->database),
+            .answer = &answer.revision,
+            .answer_len = sizeof(answer.revision),
+        };
+        status = sirix_write_known(&once, &known, err);
     }
     if (status == SIRIX_OK && known) {
         answer.replayed = true;

@@ -24,7 +24,9 @@ enum {
     MALLOC_TOP_PAD = 16 * 1024 * 1024,
 };
 
-enum { LINGER_MS = 50, MS_PER_SECOND = 1000, NS_PER_MS = 1000000 };
+enum { LINGER_MS = 50, MS_PER_SECOND = 1000 };
+
+static const long ns_per_ms = 1000000;
 
 void sirix_rpc_tune_malloc(void)
 {
@@ -230,6 +232,16 @@ enum sirix_status sirix_rpc_door_listen(struct sirix_rpc_door *door, const char 
     return SIRIX_OK;
 }
 
+static enum sirix_status arm_door(struct sirix_rpc_door *door, struct sirix_error *err)
+{
+    for (size_t i = 0; i < door->slot_count; i++) {
+        if (!sirix_rpc_call_arm(&door->slots[i])) {
+            return sirix_fail(err, SIRIX_NO_MEMORY, "arm %s", door->slots[i].method->path);
+        }
+    }
+    return SIRIX_OK;
+}
+
 enum sirix_status sirix_rpc_server_start(struct sirix_rpc_server *server, struct sirix_error *err)
 {
     for (size_t i = 0; i < server->door_count; i++) {
@@ -241,15 +253,11 @@ enum sirix_status sirix_rpc_server_start(struct sirix_rpc_server *server, struct
     }
     server->polling = true;
     (void)pthread_setname_np(server->poller, "sirix-poller");
-    for (size_t i = 0; i < server->door_count; i++) {
-        struct sirix_rpc_door *door = server->doors[i];
-        for (size_t j = 0; j < door->slot_count; j++) {
-            if (!sirix_rpc_call_arm(&door->slots[j])) {
-                return sirix_fail(err, SIRIX_NO_MEMORY, "arm %s", door->slots[j].method->path);
-            }
-        }
+    enum sirix_status status = SIRIX_OK;
+    for (size_t i = 0; status == SIRIX_OK && i < server->door_count; i++) {
+        status = arm_door(server->doors[i], err);
     }
-    return SIRIX_OK;
+    return status;
 }
 
 /* --- Ending ------------------------------------------------------------------------------------- */
@@ -321,10 +329,10 @@ static bool wait_until(struct sirix_rpc_server *server,
 
     (void)clock_gettime(CLOCK_MONOTONIC, &until); /* Cannot fail for this clock. */
     until.tv_sec += wait_ms / MS_PER_SECOND;
-    until.tv_nsec += (long)(wait_ms % MS_PER_SECOND) * NS_PER_MS;
-    if (until.tv_nsec >= MS_PER_SECOND * NS_PER_MS) {
+    until.tv_nsec += (long)(wait_ms % MS_PER_SECOND) * ns_per_ms;
+    if (until.tv_nsec >= MS_PER_SECOND * ns_per_ms) {
         until.tv_sec++;
-        until.tv_nsec -= MS_PER_SECOND * NS_PER_MS;
+        until.tv_nsec -= MS_PER_SECOND * ns_per_ms;
     }
     (void)pthread_mutex_lock(&server->mutex);
     while (!holds(server) && rc == 0) {

@@ -21,6 +21,8 @@ enum {
     WIRE_FIXED64 = 1,
     WIRE_BYTES = 2,
     WIRE_FIXED32 = 5,
+    WIRE_BITS = 3,
+    WIRE_MASK = 7,
 };
 
 enum {
@@ -73,38 +75,43 @@ static bool skip(struct cursor *cursor, uint64_t size)
     return true;
 }
 
+/* Steps over a value that is not length-delimited. */
+static bool skip_value(struct cursor *cursor, uint64_t wire)
+{
+    uint64_t ignored = 0;
+
+    switch (wire) {
+    case WIRE_VARINT:
+        return read_varint(cursor, &ignored);
+    case WIRE_FIXED64:
+        return skip(cursor, sizeof(uint64_t));
+    case WIRE_FIXED32:
+        return skip(cursor, sizeof(uint32_t));
+    default:
+        cursor->malformed = true;
+        return false;
+    }
+}
+
 /* The next length-delimited field; others are stepped over. False: the end, or malformed. */
 static bool next_field(struct cursor *cursor, uint64_t *out_number, struct sirix_bytes *out_value)
 {
     uint64_t key = 0;
-    uint64_t value = 0;
+    uint64_t len = 0;
 
     while (cursor->at < cursor->end && read_varint(cursor, &key)) {
-        bool ok = false;
-        switch (key & 7) {
-        case WIRE_VARINT:
-            ok = read_varint(cursor, &value);
-            break;
-        case WIRE_FIXED64:
-            ok = skip(cursor, sizeof(uint64_t));
-            break;
-        case WIRE_FIXED32:
-            ok = skip(cursor, sizeof(uint32_t));
-            break;
-        case WIRE_BYTES:
-            if (read_varint(cursor, &value) && skip(cursor, value)) {
-                *out_number = key >> 3;
-                *out_value = (struct sirix_bytes){.data = cursor->at - value, .len = (size_t)value};
-                return true;
+        if ((key & WIRE_MASK) != WIRE_BYTES) {
+            if (!skip_value(cursor, key & WIRE_MASK)) {
+                return false;
             }
-            break;
-        default:
-            cursor->malformed = true;
-            break;
+            continue;
         }
-        if (!ok) {
-            break;
+        if (!read_varint(cursor, &len) || !skip(cursor, len)) {
+            return false;
         }
+        *out_number = key >> WIRE_BITS;
+        *out_value = (struct sirix_bytes){.data = cursor->at - len, .len = (size_t)len};
+        return true;
     }
     return false;
 }
@@ -124,26 +131,43 @@ static struct sirix_bytes field_of(struct sirix_bytes message, uint64_t wanted)
     return (struct sirix_bytes){.data = NULL, .len = 0};
 }
 
+/* Where each named thing leads that a scope may hold; any other field leads nowhere. */
+static const struct {
+    enum scope scope;
+    uint64_t number;
+    enum scope inside;
+} leads[] = {
+    {SCOPE_FILE, FILE_MESSAGE, SCOPE_MESSAGE},   {SCOPE_FILE, FILE_ENUM, SCOPE_ENUM},
+    {SCOPE_FILE, FILE_SERVICE, SCOPE_SERVICE},   {SCOPE_MESSAGE, MESSAGE_NESTED, SCOPE_MESSAGE},
+    {SCOPE_MESSAGE, MESSAGE_ENUM, SCOPE_ENUM},   {SCOPE_MESSAGE, MESSAGE_FIELD, SCOPE_LEAF},
+    {SCOPE_MESSAGE, MESSAGE_ONEOF, SCOPE_LEAF},  {SCOPE_ENUM, ENUM_VALUE, SCOPE_LEAF},
+    {SCOPE_SERVICE, SERVICE_METHOD, SCOPE_LEAF},
+};
+
 static enum scope scope_inside(enum scope scope, uint64_t number)
 {
-    switch (scope) {
-    case SCOPE_FILE:
-        return number == FILE_MESSAGE   ? SCOPE_MESSAGE
-               : number == FILE_ENUM    ? SCOPE_ENUM
-               : number == FILE_SERVICE ? SCOPE_SERVICE
-                                        : SCOPE_FILE;
-    case SCOPE_MESSAGE:
-        return number == MESSAGE_NESTED                             ? SCOPE_MESSAGE
-               : number == MESSAGE_ENUM                             ? SCOPE_ENUM
-               : number == MESSAGE_FIELD || number == MESSAGE_ONEOF ? SCOPE_LEAF
-                                                                    : SCOPE_FILE;
-    case SCOPE_ENUM:
-        return number == ENUM_VALUE ? SCOPE_LEAF : SCOPE_FILE;
-    case SCOPE_SERVICE:
-        return number == SERVICE_METHOD ? SCOPE_LEAF : SCOPE_FILE;
-    default:
-        return SCOPE_FILE;
+    for (size_t i = 0; i < sizeof(leads) / sizeof(leads[0]); i++) {
+        if (leads[i].scope == scope && leads[i].number == number) {
+            return leads[i].inside;
+        }
     }
+    return SCOPE_FILE;
+}
+
+/* The thing of that name directly in a level. SCOPE_FILE: there is none. */
+static enum scope find_in(struct sirix_bytes level, enum scope scope, struct sirix_bytes name,
+                          struct sirix_bytes *out_value)
+{
+    struct cursor cursor = cursor_over(level);
+    uint64_t number = 0;
+
+    while (next_field(&cursor, &number, out_value)) {
+        enum scope inside = scope_inside(scope, number);
+        if (inside != SCOPE_FILE && sirix_bytes_equal(field_of(*out_value, NAME), name)) {
+            return inside;
+        }
+    }
+    return SCOPE_FILE;
 }
 
 /* Goes down one name at a time; each step needs no more memory than this frame. */
@@ -166,17 +190,8 @@ static bool declares(struct sirix_bytes file, struct sirix_bytes symbol)
     while (left != 0) {
         const char *dot = memchr(at, '.', left);
         struct sirix_bytes name = {.data = at, .len = dot == NULL ? left : (size_t)(dot - at)};
-        struct cursor cursor = cursor_over(level);
         struct sirix_bytes value = {.data = NULL, .len = 0};
-        enum scope inside = SCOPE_FILE;
-        uint64_t number = 0;
-        while (next_field(&cursor, &number, &value)) {
-            inside = scope_inside(scope, number);
-            if (inside != SCOPE_FILE && sirix_bytes_equal(field_of(value, NAME), name)) {
-                break;
-            }
-            inside = SCOPE_FILE;
-        }
+        enum scope inside = find_in(level, scope, name, &value);
         if (inside == SCOPE_FILE) {
             return false;
         }
