@@ -17,8 +17,8 @@ static enum sirix_status count_one(void *context, struct sirix_bytes name, bool 
                                    struct sirix_error *err)
 {
     (void)name;
-    (void)stop;
     (void)err;
+    *stop = false;
     ++*(uint64_t *)context;
     return SIRIX_OK;
 }
@@ -262,11 +262,12 @@ static enum sirix_status fill_resource(struct sirix_target *target,
     return status;
 }
 
-enum sirix_status
-sirix_service_list_resources(const struct sirix_request *request, struct sirix_bytes database,
-                             const struct sirix_catalogue_page *page, struct sirix_arena *arena,
-                             struct sirix_resource_item **out_items, size_t *out_count,
-                             bool *out_more, struct sirix_error *err)
+enum sirix_status sirix_service_list_resources(const struct sirix_request *request,
+                                               const struct sirix_catalogue_page *page,
+                                               struct sirix_arena *arena,
+                                               struct sirix_resource_item **out_items,
+                                               size_t *out_count, bool *out_more,
+                                               struct sirix_error *err)
 {
     struct resource_listing listing = {.request = request};
     struct sirix_target target = {0};
@@ -280,8 +281,8 @@ sirix_service_list_resources(const struct sirix_request *request, struct sirix_b
         status = sirix_name_check(SIRIX_NAME_RESOURCE, page->cursor, "cursor", err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_target_open(request, database, (struct sirix_bytes){.data = NULL, .len = 0},
-                                   &target, err);
+        status = sirix_target_open(request, page->database,
+                                   (struct sirix_bytes){.data = NULL, .len = 0}, &target, err);
     }
     if (status != SIRIX_OK) {
         return status;

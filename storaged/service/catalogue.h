@@ -20,6 +20,7 @@ struct sirix_resource_item {
 };
 
 struct sirix_catalogue_page {
+    struct sirix_bytes database; /* Of resources. */
     uint32_t page_size;
     struct sirix_bytes cursor; /* The last name of the page before. */
 };
@@ -42,11 +43,12 @@ enum sirix_status sirix_service_drop_database(const struct sirix_request *reques
                                               const struct sirix_write_options *options,
                                               struct sirix_error *err) SIRIX_MUST_CHECK;
 
-enum sirix_status
-sirix_service_list_resources(const struct sirix_request *request, struct sirix_bytes database,
-                             const struct sirix_catalogue_page *page, struct sirix_arena *arena,
-                             struct sirix_resource_item **out_items, size_t *out_count,
-                             bool *out_more, struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_service_list_resources(const struct sirix_request *request,
+                                               const struct sirix_catalogue_page *page,
+                                               struct sirix_arena *arena,
+                                               struct sirix_resource_item **out_items,
+                                               size_t *out_count, bool *out_more,
+                                               struct sirix_error *err) SIRIX_MUST_CHECK;
 
 enum sirix_status sirix_service_create_resource(const struct sirix_request *request,
                                                 struct sirix_bytes database,

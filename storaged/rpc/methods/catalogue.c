@@ -101,7 +101,8 @@ static enum sirix_status list_resources(struct sirix_rpc_call *call, void *state
     const Sirix__Storage__V1__ListResourcesRequest *request =
         (const Sirix__Storage__V1__ListResourcesRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
-    const struct sirix_catalogue_page page = {.page_size = request->page_size,
+    const struct sirix_catalogue_page page = {.database = sirix_rpc_bytes(request->database),
+                                              .page_size = request->page_size,
                                               .cursor = sirix_rpc_bytes(request->cursor)};
     Sirix__Storage__V1__ListResourcesResponse answer =
         SIRIX__STORAGE__V1__LIST_RESOURCES_RESPONSE__INIT;
@@ -112,9 +113,8 @@ static enum sirix_status list_resources(struct sirix_rpc_call *call, void *state
     bool more = false;
 
     (void)state;
-    enum sirix_status status =
-        sirix_service_list_resources(&who, sirix_rpc_bytes(request->database), &page,
-                                     sirix_rpc_call_arena(call), &items, &count, &more, err);
+    enum sirix_status status = sirix_service_list_resources(&who, &page, sirix_rpc_call_arena(call),
+                                                            &items, &count, &more, err);
     if (status == SIRIX_OK) {
         status = sirix_rpc_list(call, count, sizeof(Sirix__Storage__V1__Resource), &messages, &list,
                                 err);

@@ -93,25 +93,29 @@ static bool skip_value(struct cursor *cursor, uint64_t wire)
     }
 }
 
+static bool read_bytes(struct cursor *cursor, struct sirix_bytes *out_value)
+{
+    uint64_t len = 0;
+
+    if (!read_varint(cursor, &len) || !skip(cursor, len)) {
+        return false;
+    }
+    *out_value = (struct sirix_bytes){.data = cursor->at - len, .len = (size_t)len};
+    return true;
+}
+
 /* The next length-delimited field; others are stepped over. False: the end, or malformed. */
 static bool next_field(struct cursor *cursor, uint64_t *out_number, struct sirix_bytes *out_value)
 {
     uint64_t key = 0;
-    uint64_t len = 0;
+    bool more = true;
 
-    while (cursor->at < cursor->end && read_varint(cursor, &key)) {
-        if ((key & WIRE_MASK) != WIRE_BYTES) {
-            if (!skip_value(cursor, key & WIRE_MASK)) {
-                return false;
-            }
-            continue;
+    while (more && cursor->at < cursor->end && read_varint(cursor, &key)) {
+        if ((key & WIRE_MASK) == WIRE_BYTES) {
+            *out_number = key >> WIRE_BITS;
+            return read_bytes(cursor, out_value);
         }
-        if (!read_varint(cursor, &len) || !skip(cursor, len)) {
-            return false;
-        }
-        *out_number = key >> WIRE_BITS;
-        *out_value = (struct sirix_bytes){.data = cursor->at - len, .len = (size_t)len};
-        return true;
+        more = skip_value(cursor, key & WIRE_MASK);
     }
     return false;
 }
