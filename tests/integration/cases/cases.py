@@ -173,7 +173,7 @@ class Case(case.DaemonCase):
 
 
 def patched(text, patch):
-    """RFC 6902 on JSON text, numbers kept as they are written."""
+    """The value of a JSON text after an RFC 6902 patch (text too); see numbers_kept."""
     root = {"": numbers_kept(text)}
 
     def at(pointer):
@@ -181,33 +181,31 @@ def patched(text, patch):
         node = root
         for step in steps[:-1]:
             node = node[int(step)] if isinstance(node, list) else node[step]
-        return node, steps[-1]
+        if isinstance(node, dict):
+            return node, steps[-1]
+        return node, len(node) if steps[-1] == "-" else int(steps[-1])
 
     def take(pointer):
         node, step = at(pointer)
-        return node.pop(int(step)) if isinstance(node, list) else node.pop(step)
+        return node.pop(step)
 
     def put(pointer, value):
         node, step = at(pointer)
         if isinstance(node, list):
-            index = len(node) if step == "-" else int(step)
-            assert index <= len(node), pointer
-            node.insert(index, value)
+            assert step <= len(node), pointer
+            node.insert(step, value)
         else:
             node[step] = value
 
-    for one in patch:
-        if one["op"] in ("remove", "replace"):
-            node, step = at(one["path"])
-            assert step in node if isinstance(node, dict) else int(step) < len(node), one
-        if one["op"] == "replace" and isinstance(node, dict):
-            node[step] = one["value"]
-            continue
-        value = take(one["from"]) if one["op"] == "move" else one.get("value")
-        if one["op"] in ("remove", "replace"):
+    for one in numbers_kept(patch):
+        if one["op"] == "remove":
             take(one["path"])
-        if one["op"] != "remove":
-            put(one["path"], value)
+        elif one["op"] == "replace":
+            node, step = at(one["path"])
+            assert step in node if isinstance(node, dict) else step < len(node), one
+            node[step] = one["value"]
+        else:
+            put(one["path"], take(one["from"]) if one["op"] == "move" else one["value"])
     return root[""]
 
 
