@@ -1,0 +1,297 @@
+/* The table of settings, defaults, and what follows from all of them together. */
+#include "guard/settings.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "guard/settings_read.h"
+#include "json/writer.h"
+
+#define AT(field) offsetof(struct sirix_settings, field)
+
+/* No `false` but in the last columns: what is not in force is warned about when it is given. */
+const struct sirix_setting sirix_settings_table[] = {
+    {"name", SIRIX_SETTING_TEXT, AT(name), "\"sirix-mcp\"", 0, 0, NULL, true,
+     "name that the server gives itself"},
+    {"version", SIRIX_SETTING_TEXT, AT(version), "\"" SIRIX_VERSION "\"", 0, 0, NULL, true,
+     "version that the server gives itself"},
+    {"transport", SIRIX_SETTING_TEXT, AT(transport), "\"stdio\"", 0, 0, "stdio", true,
+     "how clients connect"},
+    {"databasePath", SIRIX_SETTING_TEXT, AT(database_path), NULL, 0, 0, NULL, true,
+     "data folder; a storaged is started there if none runs"},
+    {"storage", SIRIX_SETTING_TEXT, AT(storage), NULL, 0, 0, NULL, true,
+     "address of a running storaged instead: unix:PATH or HOST:PORT"},
+    {"readOnly", SIRIX_SETTING_BOOL, AT(read_only), "true", 0, 0, NULL, true,
+     "list and call only the tools that read, over the reader's socket"},
+    {"allowDatabases", SIRIX_SETTING_NAMES, AT(access.allow_databases), NULL, 0, 0, NULL, true,
+     "only these databases; exact names or `*`"},
+    {"denyDatabases", SIRIX_SETTING_NAMES, AT(access.deny_databases), NULL, 0, 0, NULL, true,
+     "never these databases; wins over every other list"},
+    {"allowResources", SIRIX_SETTING_RULES, AT(access.rules), NULL, 0, 0, NULL, true,
+     "for a database: only these of its resources; `[]` is none"},
+    {"maxResultSize", SIRIX_SETTING_NUMBER, AT(max_result_size), "100", 1, 10000, NULL, true,
+     "items in one answer"},
+    {"maxResultBytes", SIRIX_SETTING_NUMBER, AT(max_result_bytes), "40960", 4096, 1048576, NULL,
+     true, "bytes of JSON in one answer"},
+    {"maxStringValueLength", SIRIX_SETTING_NUMBER, AT(max_string_value_length), "4096", 16, 65536,
+     NULL, true, "code points of one string in an answer"},
+    {"sanitizeOutput", SIRIX_SETTING_BOOL, AT(sanitize_output), "true", 0, 0, NULL, true,
+     "make invisible and direction-changing characters visible"},
+    {"queryTimeoutMs", SIRIX_SETTING_NUMBER, AT(query_timeout_ms), "30000", 1, 600000, NULL, true,
+     "milliseconds that one reading call may take"},
+    {"writeTimeoutMs", SIRIX_SETTING_NUMBER, AT(write_timeout_ms), "5000", 1, 600000, NULL, true,
+     "milliseconds that one writing call may take, its wait in the queue included"},
+    {"toolNames", SIRIX_SETTING_TEXT, AT(tool_names), "\"underscore\"", 0, 0, "underscore|dotted",
+     true, "spelling of the names that are listed; both can be called"},
+    {"confirmDestructive", SIRIX_SETTING_BOOL, AT(confirm_destructive), "true", 0, 0, NULL, false,
+     "ask before destructive calls"},
+    {"confirm", SIRIX_SETTING_TEXT, AT(confirm), "\"two-step\"", 0, 0, "two-step|elicit-only",
+     false, "what to do where the client cannot ask"},
+    {"confirmWrites", SIRIX_SETTING_BOOL, AT(confirm_writes), "false", 0, 0, NULL, false,
+     "ask before insert and update too"},
+    {"auditLog", SIRIX_SETTING_BOOL, AT(audit_log), "true", 0, 0, NULL, false,
+     "one line a call, written before the answer"},
+    {"auditLogPath", SIRIX_SETTING_TEXT, AT(audit_log_path), NULL, 0, 0, NULL, false,
+     "file of the audit log"},
+    {"tokenFile", SIRIX_SETTING_TEXT, AT(token_file), NULL, 0, 0, NULL, false,
+     "static tokens and their rights"},
+    {"httpListen", SIRIX_SETTING_TEXT, AT(http_listen), "\"127.0.0.1:8760\"", 0, 0, NULL, false,
+     "address of the HTTP transport"},
+    {"stateKeyFile", SIRIX_SETTING_TEXT, AT(state_key_file), NULL, 0, 0, NULL, false,
+     "key that seals cursors and confirmations"},
+    {"sqlDefaultRows", SIRIX_SETTING_NUMBER, AT(sql_default_rows), "100", 1, 10000, NULL, false,
+     "rows of an SQL answer"},
+    {"sqlMaxRows", SIRIX_SETTING_NUMBER, AT(sql_max_rows), "1000", 1, 100000, NULL, false,
+     "rows that a call may ask for"},
+};
+const size_t sirix_settings_count = sizeof(sirix_settings_table) / sizeof(sirix_settings_table[0]);
+
+enum sirix_status sirix_settings_init(struct sirix_settings *settings, struct sirix_error *err)
+{
+    struct sirix_json_tree tree;
+
+    *settings = (struct sirix_settings){0};
+    sirix_arena_init(&settings->arena, SIZE_MAX);
+    enum sirix_status status = sirix_json_tree_init(&tree, &settings->arena, err);
+    for (size_t i = 0; i < sirix_settings_count && status == SIRIX_OK; i++) {
+        const struct sirix_setting *setting = &sirix_settings_table[i];
+
+        if (setting->default_text != NULL) {
+            const struct sirix_bytes text = {setting->default_text, strlen(setting->default_text)};
+            status = sirix_json_tree_parse(&tree, text, NULL, NULL, err);
+            if (status == SIRIX_OK) {
+                status = sirix_setting_read(settings, setting, tree.root, err);
+            }
+        }
+    }
+    settings->given = 0;
+    if (status != SIRIX_OK) {
+        sirix_settings_deinit(settings);
+    }
+    return status;
+}
+
+void sirix_settings_deinit(struct sirix_settings *settings)
+{
+    if (settings != NULL) {
+        sirix_arena_deinit(&settings->arena);
+    }
+}
+
+enum sirix_status sirix_settings_check(const struct sirix_settings *settings,
+                                       struct sirix_error *err)
+{
+    if (settings->database_path != NULL && settings->storage != NULL) {
+        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                 "databasePath and storage exclude each other; give one");
+    }
+    if (settings->database_path == NULL && settings->storage == NULL) {
+        return sirix_fail_reason(
+            err, SIRIX_INVALID, SIRIX_REASON_FIELD_MISSING,
+            "where is the data? Give --database-path DIR or --storage ADDRESS");
+    }
+    if (settings->sql_default_rows > settings->sql_max_rows) {
+        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                 "sqlDefaultRows is larger than sqlMaxRows");
+    }
+    return SIRIX_OK;
+}
+
+/* --- Printing --------------------------------------------------------------------------------- */
+
+static enum sirix_status print_list(struct sirix_json_writer *writer,
+                                    const struct sirix_access_list *list, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_json_write_array_begin(writer, err);
+
+    for (size_t i = 0; i < list->count && status == SIRIX_OK; i++) {
+        status = sirix_json_write_string_str(writer, list->names[i], err);
+    }
+    return status == SIRIX_OK ? sirix_json_write_array_end(writer, err) : status;
+}
+
+static enum sirix_status print_rules(struct sirix_json_writer *writer,
+                                     const struct sirix_access *access, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_json_write_object_begin(writer, err);
+
+    for (size_t i = 0; i < access->rule_count && status == SIRIX_OK; i++) {
+        status = sirix_json_write_name_str(writer, access->rules[i].database, err);
+        if (status == SIRIX_OK) {
+            status = print_list(writer, &access->rules[i].resources, err);
+        }
+    }
+    return status == SIRIX_OK ? sirix_json_write_object_end(writer, err) : status;
+}
+
+static bool is_absent(const struct sirix_settings *settings, const struct sirix_setting *setting)
+{
+    const char *at = (const char *)settings + setting->offset;
+    const char *text = NULL;
+
+    switch (setting->type) {
+    case SIRIX_SETTING_TEXT:
+        memcpy(&text, at, sizeof(text));
+        return text == NULL;
+    case SIRIX_SETTING_NAMES:
+        return !((const struct sirix_access_list *)(const void *)at)->is_given;
+    case SIRIX_SETTING_RULES:
+        return settings->access.rule_count == 0;
+    default:
+        return false;
+    }
+}
+
+static enum sirix_status print_value(const struct sirix_settings *settings,
+                                     const struct sirix_setting *setting,
+                                     struct sirix_json_writer *writer, struct sirix_error *err)
+{
+    const char *at = (const char *)settings + setting->offset;
+    const char *text = NULL;
+    uint64_t number = 0;
+    bool boolean = false;
+
+    switch (setting->type) {
+    case SIRIX_SETTING_TEXT:
+        memcpy(&text, at, sizeof(text));
+        return sirix_json_write_string_str(writer, text, err);
+    case SIRIX_SETTING_BOOL:
+        memcpy(&boolean, at, sizeof(boolean));
+        return sirix_json_write_bool(writer, boolean, err);
+    case SIRIX_SETTING_NUMBER:
+        memcpy(&number, at, sizeof(number));
+        return sirix_json_write_u64(writer, number, err);
+    case SIRIX_SETTING_NAMES:
+        return print_list(writer, (const struct sirix_access_list *)(const void *)at, err);
+    default:
+        return print_rules(writer, &settings->access, err);
+    }
+}
+
+enum sirix_status sirix_settings_print(const struct sirix_settings *settings, struct sirix_buf *out,
+                                       struct sirix_error *err)
+{
+    const struct sirix_json_writer_options options = {.indent = 2};
+    struct sirix_json_writer writer;
+
+    sirix_json_writer_init_buf(&writer, out, &options);
+    enum sirix_status status = sirix_json_write_object_begin(&writer, err);
+    if (status == SIRIX_OK) {
+        status = sirix_json_write_name_str(&writer, "server", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_json_write_object_begin(&writer, err);
+    }
+    for (size_t i = 0; i < sirix_settings_count && status == SIRIX_OK; i++) {
+        const struct sirix_setting *setting = &sirix_settings_table[i];
+
+        if (!is_absent(settings, setting)) {
+            status = sirix_json_write_name_str(&writer, setting->key, err);
+            if (status == SIRIX_OK) {
+                status = print_value(settings, setting, &writer, err);
+            }
+        }
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_json_write_object_end(&writer, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_json_write_object_end(&writer, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_json_writer_finish(&writer, err);
+    }
+    sirix_json_writer_deinit(&writer);
+    return status;
+}
+
+static const char *type_name(const struct sirix_setting *setting)
+{
+    static const char *const NAMES[] = {
+        [SIRIX_SETTING_TEXT] = "text",      [SIRIX_SETTING_BOOL] = "boolean",
+        [SIRIX_SETTING_NUMBER] = "integer", [SIRIX_SETTING_NAMES] = "list of names",
+        [SIRIX_SETTING_RULES] = "object",
+    };
+
+    return NAMES[setting->type];
+}
+
+static enum sirix_status print_limits(struct sirix_buf *out, const struct sirix_setting *setting,
+                                      struct sirix_error *err)
+{
+    if (setting->type == SIRIX_SETTING_NUMBER) {
+        return sirix_buf_printf(out, err, " %" PRIu64 "–%" PRIu64, setting->min, setting->max);
+    }
+    if (setting->choices == NULL) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = sirix_buf_append_str(out, ": `", err);
+    for (const char *at = setting->choices; *at != '\0' && status == SIRIX_OK; at++) {
+        status = *at == '|' ? sirix_buf_append_str(out, "`, `", err)
+                            : sirix_buf_append_u8(out, (uint8_t)*at, err);
+    }
+    return status == SIRIX_OK ? sirix_buf_append_str(out, "`", err) : status;
+}
+
+enum sirix_status sirix_settings_print_docs(struct sirix_buf *out, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_buf_append_str(
+        out,
+        "| key | type | default | in force | what it does |\n| --- | --- | --- | --- | --- |\n",
+        err);
+
+    for (size_t i = 0; i < sirix_settings_count && status == SIRIX_OK; i++) {
+        const struct sirix_setting *setting = &sirix_settings_table[i];
+        /* The version of the day would make a new text of every release. */
+        bool is_version = strcmp(setting->key, "version") == 0;
+        const char *value = is_version ? "the program's" : setting->default_text;
+
+        status = sirix_buf_printf(out, err, "| `%s` | %s", setting->key, type_name(setting));
+        if (status == SIRIX_OK) {
+            status = print_limits(out, setting, err);
+        }
+        if (status == SIRIX_OK) {
+            status = sirix_buf_printf(
+                out, err, " | %s%s%s | %s | %s |\n", value == NULL || is_version ? "" : "`",
+                value == NULL ? "–" : value, value == NULL || is_version ? "" : "`",
+                setting->is_in_force ? "yes" : "not yet", setting->help);
+        }
+    }
+    return status;
+}
+
+enum sirix_status sirix_settings_print_help(struct sirix_buf *out, struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    for (size_t i = 0; i < sirix_settings_count && status == SIRIX_OK; i++) {
+        const struct sirix_setting *setting = &sirix_settings_table[i];
+
+        status = sirix_buf_printf(out, err, "  %-21s %s%s%s%s%s\n", setting->key, setting->help,
+                                  setting->default_text == NULL ? "" : " (",
+                                  setting->default_text == NULL ? "" : setting->default_text,
+                                  setting->default_text == NULL ? "" : ")",
+                                  setting->is_in_force ? "" : " [not in this version]");
+    }
+    return status;
+}

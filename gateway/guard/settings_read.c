@@ -1,0 +1,320 @@
+/* Reading the settings file. */
+#include "guard/settings_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/name.h"
+#include "json/text.h"
+
+static enum sirix_status wrong(const struct sirix_setting *setting, const char *wanted,
+                               struct sirix_error *err)
+{
+    enum sirix_status status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                                 "server.%s must be %s", setting->key, wanted);
+    sirix_error_set_field(err, setting->key);
+    return status;
+}
+
+/* A string value as a C string in the settings' arena. */
+static enum sirix_status read_c_str(struct sirix_settings *settings,
+                                    const struct sirix_setting *setting,
+                                    const struct sirix_json_node *value, const char **out,
+                                    struct sirix_error *err)
+{
+    struct sirix_bytes plain = {.data = NULL, .len = 0};
+    char *text = NULL;
+
+    if (value->kind != SIRIX_JSON_KIND_STRING) {
+        return wrong(setting, "a text", err);
+    }
+    enum sirix_status status =
+        sirix_json_text_to_plain(&settings->arena, value->value.text, &plain, err);
+    if (status == SIRIX_OK && (plain.len == 0 || memchr(plain.data, '\0', plain.len) != NULL)) {
+        return wrong(setting, "a text that is not empty and has no NUL", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_arena_c_str(&settings->arena, plain, &text, err);
+    }
+    if (status == SIRIX_OK) {
+        *out = text;
+    }
+    return status;
+}
+
+static bool is_choice(const char *choices, const char *text)
+{
+    size_t len = strlen(text);
+
+    for (const char *at = choices; at != NULL; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strncmp(at, text, len) == 0 && (at[len] == '\0' || at[len] == '|')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum sirix_status read_text(struct sirix_settings *settings,
+                                   const struct sirix_setting *setting,
+                                   const struct sirix_json_node *value, struct sirix_error *err)
+{
+    const char *text = NULL;
+    enum sirix_status status = read_c_str(settings, setting, value, &text, err);
+
+    if (status == SIRIX_OK && setting->choices != NULL && !is_choice(setting->choices, text)) {
+        bool is_http = strcmp(setting->key, "transport") == 0 && strcmp(text, "http") == 0;
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                   "server.%s must be one of %s%s", setting->key, setting->choices,
+                                   is_http ? "; http is not in this version" : "");
+        sirix_error_set_field(err, setting->key);
+    }
+    if (status == SIRIX_OK) {
+        memcpy((char *)settings + setting->offset, &text, sizeof(text));
+    }
+    return status;
+}
+
+static enum sirix_status read_bool(struct sirix_settings *settings,
+                                   const struct sirix_setting *setting,
+                                   const struct sirix_json_node *value, struct sirix_error *err)
+{
+    bool boolean = false;
+
+    if (!sirix_json_get_bool(value, &boolean)) {
+        return wrong(setting, "true or false", err);
+    }
+    memcpy((char *)settings + setting->offset, &boolean, sizeof(boolean));
+    return SIRIX_OK;
+}
+
+static enum sirix_status read_number(struct sirix_settings *settings,
+                                     const struct sirix_setting *setting,
+                                     const struct sirix_json_node *value, struct sirix_error *err)
+{
+    int64_t number = 0;
+
+    if (value->kind != SIRIX_JSON_KIND_NUMBER || !sirix_json_get_i64(value, &number) ||
+        number < (int64_t)setting->min || number > (int64_t)setting->max) {
+        enum sirix_status status =
+            sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                              "server.%s must be a whole number from %" PRIu64 " to %" PRIu64,
+                              setting->key, setting->min, setting->max);
+        sirix_error_set_field(err, setting->key);
+        return status;
+    }
+    const uint64_t positive = (uint64_t)number;
+    memcpy((char *)settings + setting->offset, &positive, sizeof(positive));
+    return SIRIX_OK;
+}
+
+static enum sirix_status read_names(struct sirix_settings *settings,
+                                    const struct sirix_setting *setting, enum sirix_name_kind kind,
+                                    const struct sirix_json_node *value,
+                                    struct sirix_access_list *out, struct sirix_error *err)
+{
+    struct sirix_access_list list = {.is_given = true};
+    void *names = NULL;
+
+    if (value->kind != SIRIX_JSON_KIND_ARRAY) {
+        return wrong(setting, "an array of names", err);
+    }
+    enum sirix_status status = sirix_arena_calloc(&settings->arena, sirix_json_count(value),
+                                                  sizeof(*list.names), &names, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    list.names = names;
+    for (const struct sirix_json_node *item = sirix_json_first(value);
+         item != NULL && status == SIRIX_OK; item = item->next) {
+        const char *name = NULL;
+
+        status = read_c_str(settings, setting, item, &name, err);
+        if (status == SIRIX_OK && strcmp(name, "*") != 0) {
+            const struct sirix_bytes bytes = {.data = name, .len = strlen(name)};
+            status = sirix_name_check(kind, bytes, setting->key, err);
+        }
+        if (status == SIRIX_OK) {
+            list.names[list.count++] = name;
+        }
+    }
+    if (status == SIRIX_OK) {
+        *out = list;
+    }
+    return status;
+}
+
+static enum sirix_status read_rules(struct sirix_settings *settings,
+                                    const struct sirix_setting *setting,
+                                    const struct sirix_json_node *value, struct sirix_error *err)
+{
+    struct sirix_access_rule *rules = NULL;
+    void *memory = NULL;
+    size_t count = 0;
+
+    if (value->kind != SIRIX_JSON_KIND_OBJECT) {
+        return wrong(setting, "an object of databases and arrays of names", err);
+    }
+    enum sirix_status status =
+        sirix_arena_calloc(&settings->arena, sirix_json_count(value), sizeof(*rules), &memory, err);
+    rules = memory;
+    for (const struct sirix_json_node *item = sirix_json_first(value);
+         item != NULL && status == SIRIX_OK; item = item->next) {
+        char *database = NULL;
+
+        status = sirix_name_check(SIRIX_NAME_DATABASE, item->name, setting->key, err);
+        if (status == SIRIX_OK) {
+            status = sirix_arena_c_str(&settings->arena, item->name, &database, err);
+        }
+        if (status == SIRIX_OK) {
+            rules[count].database = database;
+            status = read_names(settings, setting, SIRIX_NAME_RESOURCE, item,
+                                &rules[count].resources, err);
+            count++;
+        }
+    }
+    if (status == SIRIX_OK) {
+        settings->access.rules = rules;
+        settings->access.rule_count = count;
+    }
+    return status;
+}
+
+enum sirix_status sirix_setting_read(struct sirix_settings *settings,
+                                     const struct sirix_setting *setting,
+                                     const struct sirix_json_node *value, struct sirix_error *err)
+{
+    void *at = (char *)settings + setting->offset;
+    enum sirix_status status = SIRIX_OK;
+
+    switch (setting->type) {
+    case SIRIX_SETTING_TEXT:
+        status = read_text(settings, setting, value, err);
+        break;
+    case SIRIX_SETTING_BOOL:
+        status = read_bool(settings, setting, value, err);
+        break;
+    case SIRIX_SETTING_NUMBER:
+        status = read_number(settings, setting, value, err);
+        break;
+    case SIRIX_SETTING_NAMES:
+        status = read_names(settings, setting, SIRIX_NAME_DATABASE, value, at, err);
+        break;
+    case SIRIX_SETTING_RULES:
+        status = read_rules(settings, setting, value, err);
+        break;
+    }
+    if (status == SIRIX_OK) {
+        settings->given |= UINT64_C(1) << (setting - sirix_settings_table);
+    }
+    return status;
+}
+
+static const struct sirix_setting *find(struct sirix_bytes key)
+{
+    for (size_t i = 0; i < sirix_settings_count; i++) {
+        const struct sirix_setting *setting = &sirix_settings_table[i];
+        const struct sirix_bytes name = {.data = setting->key, .len = strlen(setting->key)};
+
+        if (sirix_bytes_equal(name, key)) {
+            return setting;
+        }
+    }
+    return NULL;
+}
+
+/* Names of members may hold anything: shown with controls as escapes, and cut. */
+static enum sirix_status unknown_key(struct sirix_bytes key, const char *where,
+                                     struct sirix_error *err)
+{
+    enum { SHOWN_BYTES_MAX = 80 };
+    size_t len = sirix_json_text_cut(key, SHOWN_BYTES_MAX);
+
+    return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                             "unknown key \"%.*s\"%s", (int)len, (const char *)key.data, where);
+}
+
+enum sirix_status sirix_settings_parse(struct sirix_settings *settings, struct sirix_bytes text,
+                                       struct sirix_error *err)
+{
+    struct sirix_json_tree tree;
+    enum sirix_status status = sirix_json_tree_init(&tree, &settings->arena, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_json_tree_parse(&tree, text, NULL, NULL, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    struct sirix_json_node *server = sirix_json_member_str(&tree, tree.root, "server");
+    if (tree.root->kind != SIRIX_JSON_KIND_OBJECT || server == NULL ||
+        server->kind != SIRIX_JSON_KIND_OBJECT) {
+        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                 "the file must be an object with one object \"server\" in it");
+    }
+    for (const struct sirix_json_node *item = sirix_json_first(tree.root); item != NULL;
+         item = item->next) {
+        if (item != server) {
+            return unknown_key(item->name, " beside \"server\"", err);
+        }
+    }
+    for (const struct sirix_json_node *item = sirix_json_first(server);
+         item != NULL && status == SIRIX_OK; item = item->next) {
+        const struct sirix_setting *setting = find(item->name);
+
+        status = setting == NULL ? unknown_key(item->name, " in \"server\"", err)
+                                 : sirix_setting_read(settings, setting, item, err);
+    }
+    return status;
+}
+
+static enum sirix_status read_file(const char *path, struct sirix_buf *out, struct sirix_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) {
+        return sirix_fail(err, SIRIX_IO, "cannot open: %s", strerror(errno));
+    }
+    enum sirix_status status = SIRIX_OK;
+    for (;;) {
+        status = sirix_buf_reserve(out, 4096, err);
+        if (status != SIRIX_OK) {
+            break;
+        }
+        ssize_t got = read(fd, out->data + out->len, 4096);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            status = sirix_fail(err, SIRIX_IO, "cannot read: %s", strerror(errno));
+        }
+        if (got <= 0) {
+            break;
+        }
+        out->len += (size_t)got;
+    }
+    (void)close(fd);
+    return status;
+}
+
+enum sirix_status sirix_settings_load(struct sirix_settings *settings, const char *path,
+                                      struct sirix_error *err)
+{
+    struct sirix_error inner = {0};
+    struct sirix_buf text;
+
+    sirix_buf_init(&text, SIRIX_SETTINGS_FILE_BYTES_MAX);
+    enum sirix_status status = read_file(path, &text, &inner);
+    if (status == SIRIX_OK) {
+        status = sirix_settings_parse(settings, sirix_buf_view(&text), &inner);
+    }
+    sirix_buf_deinit(&text);
+    if (status != SIRIX_OK) {
+        (void)sirix_fail_reason(err, status, inner.reason, "%s: %s", path, inner.text);
+        sirix_error_set_field(err, inner.field);
+    }
+    return status;
+}

@@ -1,0 +1,125 @@
+/* The tools: one table, and what their handlers share. */
+#ifndef SIRIX_MCP_TOOLS_H
+#define SIRIX_MCP_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mcp/answer.h"
+#include "mcp/arguments.h"
+#include "mcp/server.h"
+
+struct sirix_mcp_call;
+
+struct sirix_mcp_tool {
+    const char *name;
+    const char *title;
+    const char *description;   /* At most 1,500 characters. */
+    const char *input_schema;  /* JSON text. */
+    const char *output_schema; /* JSON text. */
+    bool writes;               /* Listed and callable in read-write mode only. */
+    bool is_destructive;
+    bool is_idempotent;
+    /* Fills call->answer. */
+    enum sirix_status (*run)(struct sirix_mcp_call *call, struct sirix_error *err);
+};
+
+extern const struct sirix_mcp_tool sirix_mcp_tools[];
+extern const size_t sirix_mcp_tool_count;
+
+/* One call of a tool. */
+struct sirix_mcp_call {
+    const struct sirix_mcp_server *server;
+    const struct sirix_mcp_context *context;
+    struct sirix_arena *arena;
+    const struct sirix_mcp_tool *tool;
+    struct sirix_arguments arguments;
+    struct sirix_answer answer;
+    uint64_t deadline_ns; /* On the monotonic clock. */
+    const char *database; /* Checked; "" until then. */
+    const char *resource;
+};
+
+/*
+ * Answers a tools/call: params has name and arguments. The result object of the protocol is appended
+ * to out; a status means a protocol error instead (unknown tool, malformed params).
+ */
+enum sirix_status sirix_mcp_tools_call(const struct sirix_mcp_server *server,
+                                       const struct sirix_mcp_context *context,
+                                       struct sirix_arena *arena, struct sirix_json_node *params,
+                                       struct sirix_buf *out,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Appends the result of a tools/list. */
+enum sirix_status sirix_mcp_tools_list(const struct sirix_mcp_server *server,
+                                       const struct sirix_mcp_context *context,
+                                       struct sirix_arena *arena, struct sirix_json_node *params,
+                                       struct sirix_buf *out,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The tool of that name, spelt with underscores or dots; NULL if there is none for the caller. */
+const struct sirix_mcp_tool *sirix_mcp_tool_find(const struct sirix_settings *settings,
+                                                 struct sirix_bytes name);
+
+/* --- What handlers share ---------------------------------------------------------------------- */
+
+/* Options of the next call of the backend: cancel handle and what is left of the time. */
+struct sirix_call_options sirix_mcp_options(const struct sirix_mcp_call *call);
+
+/*
+ * Take the arguments database, and resource, over into the call, checked as names and by the allow
+ * and deny lists: what is denied is answered exactly like what is not there.
+ */
+enum sirix_status sirix_mcp_take_database(struct sirix_mcp_call *call,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_mcp_take_resource(struct sirix_mcp_call *call,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The sentence about something that is not there, whoever found out. */
+enum sirix_status sirix_mcp_no_database(const struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_mcp_no_resource(const struct sirix_mcp_call *call, struct sirix_error *err);
+
+/* The argument of that name as a checked name, or NULL when it was not given. */
+enum sirix_status sirix_mcp_name(const struct sirix_mcp_call *call, const char *argument,
+                                 bool is_branch, const char **out,
+                                 struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* At most one of revision, snapshot and timestamp, and branch. */
+enum sirix_status sirix_mcp_view(const struct sirix_mcp_call *call, struct sirix_view *out,
+                                 struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Message, expectedRevision, whom we act for, and a fresh idempotency key. */
+enum sirix_status sirix_mcp_write_options(const struct sirix_mcp_call *call,
+                                          struct sirix_write_options *out,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Items in the answer: the cap, or the argument of that name where it is lower. */
+uint64_t sirix_mcp_limit(struct sirix_mcp_call *call, const char *argument, uint64_t otherwise);
+
+/* Why a list that has limit items ends there, as bits of limitsApplied. */
+unsigned sirix_mcp_limit_reason(const struct sirix_mcp_call *call, uint64_t limit);
+
+/* --- Handlers --------------------------------------------------------------------------------- */
+
+enum sirix_status sirix_tool_list_databases(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_list_resources(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_resource_info(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_create_resource(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_status(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_read_node(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_history(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_diff(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_list_snapshots(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_create_snapshot(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_delete_snapshot(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_list_branches(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_create_branch(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_delete_branch(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_promote(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_insert(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_update(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_delete(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_revert(struct sirix_mcp_call *call, struct sirix_error *err);
+
+#endif

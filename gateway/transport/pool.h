@@ -1,0 +1,47 @@
+/*
+ * A few threads and a queue of jobs, served in order. The queue is bounded by those who fill it
+ * (transport/running.h).
+ */
+#ifndef SIRIX_TRANSPORT_POOL_H
+#define SIRIX_TRANSPORT_POOL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { SIRIX_POOL_THREADS = 4 };
+
+/* The first member of whatever is queued; run() owns it. */
+struct sirix_pool_job {
+    struct sirix_pool_job *next;
+    void (*run)(struct sirix_pool_job *job);
+};
+
+struct sirix_pool {
+    pthread_mutex_t mutex;
+    pthread_cond_t work; /* A job came, or the end. */
+    pthread_cond_t idle; /* No job is left. */
+    struct sirix_pool_job *first;
+    struct sirix_pool_job *last;
+    size_t busy; /* Jobs that are running. */
+    bool is_ending;
+    pthread_t threads[SIRIX_POOL_THREADS];
+    size_t thread_count;
+};
+
+/* SIRIX_IO when the system gives no thread. */
+enum sirix_status sirix_pool_start(struct sirix_pool *pool,
+                                   struct sirix_error *err) SIRIX_MUST_CHECK;
+
+void sirix_pool_add(struct sirix_pool *pool, struct sirix_pool_job *job);
+
+/* Waits until no job is left; false if that takes longer. */
+bool sirix_pool_wait(struct sirix_pool *pool, uint32_t timeout_ms);
+
+/* Does what is left and ends the threads. */
+void sirix_pool_stop(struct sirix_pool *pool);
+
+#endif
