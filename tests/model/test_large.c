@@ -70,7 +70,7 @@ static uint64_t stored_bytes(struct fixture *f)
     return stats.segment_bytes;
 }
 
-enum where { PREPEND, BESIDE_LAST, RANDOM };
+enum where { PREPEND, BESIDE_LAST, MIDDLE, RANDOM };
 
 /* Inserts in edits of 1,000; bytes and time of the last tenth stay near those of the first. */
 static void insert_many(struct fixture *f, enum where where)
@@ -89,7 +89,7 @@ static void insert_many(struct fixture *f, enum where where)
             struct sirix_edit *edit = fixture_edit(f, &view);
             for (unsigned i = 0; i < 1000; i++) {
                 unsigned count = 3 + tenth * (total / 10) + batch * 1000 + i;
-                uint64_t index = where == PREPEND ? 0 : where == BESIDE_LAST ? count / 2 : 0;
+                uint64_t index = where == BESIDE_LAST ? count - 2 : where == MIDDLE ? count / 2 : 0;
                 if (where == RANDOM) {
                     random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
                     index = (random >> 33) % count;
@@ -108,7 +108,7 @@ static void insert_many(struct fixture *f, enum where where)
      * Height grows by a level now and then. Inserts at random share fewer leaves the more leaves there
      * are, until each has its own.
      */
-    assert_true(bytes[9] < bytes[1] * (where == RANDOM ? 5 : 2));
+    assert_true(bytes[9] < bytes[1] * (where == RANDOM ? 5 : where == MIDDLE ? 3 : 2));
     {
         struct sirix_document document;
         struct sirix_document_node node;
@@ -128,9 +128,14 @@ static void prepends_stay_flat(void **state)
     insert_many(&((struct large *)*state)->f, PREPEND);
 }
 
-static void inserts_in_the_middle_stay_flat(void **state)
+static void inserts_beside_the_last_insert_stay_flat(void **state)
 {
     insert_many(&((struct large *)*state)->f, BESIDE_LAST);
+}
+
+static void inserts_in_the_middle_stay_flat(void **state)
+{
+    insert_many(&((struct large *)*state)->f, MIDDLE);
 }
 
 static void random_inserts_stay_flat(void **state)
@@ -327,6 +332,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(prepends_stay_flat, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(inserts_beside_the_last_insert_stay_flat, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(inserts_in_the_middle_stay_flat, set_up, tear_down),
         cmocka_unit_test_setup_teardown(random_inserts_stay_flat, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_object_of_many_names_is_found_by_each, set_up,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "store/document/edit_state.h"
+#include "store/document/flusher.h"
 
 enum { SEGMENTS_MIN = 8 };
 
@@ -50,17 +51,26 @@ enum sirix_status sirix_edit_early(struct sirix_edit *edit, struct sirix_page_wr
     return status;
 }
 
-static void forget_segments(struct sirix_edit *edit, size_t count)
+/* The first count segments are somebody else's now. */
+static void shift_segments(struct sirix_edit *edit, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         edit->early_bytes -= edit->early_segments[i].len;
-        free(edit->early_segments[i].bytes);
     }
     edit->early_count -= count;
     if (edit->early_count != 0) {
         memmove(edit->early_segments, edit->early_segments + count,
                 edit->early_count * sizeof(edit->early_segments[0]));
     }
+}
+
+static void forget_segments(struct sirix_edit *edit)
+{
+    for (size_t i = 0; i < edit->early_count; i++) {
+        free(edit->early_segments[i].bytes);
+    }
+    edit->early_count = 0;
+    edit->early_bytes = 0;
 }
 
 /* How many of the first segments fit one background work. */
@@ -76,30 +86,47 @@ static size_t batch_count(const struct sirix_edit *edit)
     return count;
 }
 
-/* Puts closed segments on disk until at most keep_bytes are left in memory. */
-static enum sirix_status flush_segments(struct sirix_edit *edit, size_t keep_bytes,
-                                        struct sirix_error *err)
+static enum sirix_status start_flushing(struct sirix_edit *edit, struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
 
-    if (edit->intent == 0 && edit->early_bytes > keep_bytes) {
+    if (edit->intent == 0) {
         status = sirix_intent_begin(edit->base.resource, &edit->intent, err);
     }
-    while (status == SIRIX_OK && edit->early_bytes > keep_bytes) {
+    if (status == SIRIX_OK && edit->flusher == NULL) {
+        status = sirix_flusher_start(edit->base.resource, edit->intent, &edit->flusher, err);
+    }
+    return status;
+}
+
+/* Sends all closed segments on their way to the disk. */
+static enum sirix_status flush_segments(struct sirix_edit *edit, struct sirix_error *err)
+{
+    enum sirix_status status = edit->early_count != 0 ? start_flushing(edit, err) : SIRIX_OK;
+
+    while (status == SIRIX_OK && edit->early_count != 0) {
         size_t count = batch_count(edit);
-        status =
-            sirix_intent_flush(edit->base.resource, edit->intent, edit->early_segments, count, err);
+        status = sirix_flusher_give(edit->flusher, edit->early_segments, count, err);
         if (status == SIRIX_OK) {
-            forget_segments(edit, count);
+            shift_segments(edit, count);
         }
     }
     return status;
 }
 
+/* And waits until they are there. */
+static enum sirix_status flush_all(struct sirix_edit *edit, struct sirix_error *err)
+{
+    enum sirix_status status = flush_segments(edit, err);
+
+    return status == SIRIX_OK && edit->flusher != NULL ? sirix_flusher_wait(edit->flusher, err)
+                                                       : status;
+}
+
 enum sirix_status sirix_edit_early_relieve(struct sirix_edit *edit, struct sirix_error *err)
 {
     return edit->early_bytes + SIRIX_SEGMENT_BULK_BYTES > SIRIX_EDIT_EARLY_BYTES_MAX
-               ? flush_segments(edit, 0, err)
+               ? flush_segments(edit, err)
                : SIRIX_OK;
 }
 
@@ -202,7 +229,7 @@ enum sirix_status sirix_edit_early_settle(struct sirix_edit *edit, struct sirix_
     enum sirix_status status = end_writer(edit, err);
 
     if (status == SIRIX_OK) {
-        status = flush_segments(edit, 0, err);
+        status = flush_all(edit, err);
     }
     if (status == SIRIX_OK) {
         sirix_reader_yield(edit->reader);
@@ -223,7 +250,7 @@ enum sirix_status sirix_edit_early_finish(struct sirix_edit *edit, struct sirix_
     enum sirix_status status = end_writer(edit, err);
 
     if (status == SIRIX_OK && edit->intent != 0) {
-        status = flush_segments(edit, 0, err);
+        status = flush_all(edit, err);
     }
     return status;
 }
@@ -232,7 +259,9 @@ void sirix_edit_early_deinit(struct sirix_edit *edit)
 {
     sirix_page_writer_free(edit->early);
     edit->early = NULL;
-    forget_segments(edit, edit->early_count);
+    forget_segments(edit);
+    sirix_flusher_stop(edit->flusher);
+    edit->flusher = NULL;
     free(edit->early_segments);
     edit->early_segments = NULL;
     edit->early_cap = 0;

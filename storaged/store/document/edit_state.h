@@ -57,6 +57,7 @@ struct sirix_edit_keys {
 
 struct sirix_build;
 struct sirix_edit_operation;
+struct sirix_flusher;
 
 struct sirix_edit {
     struct sirix_view base;
@@ -78,6 +79,7 @@ struct sirix_edit {
     bool has_early;                         /* early_body counts. */
     uint8_t early_body[SIRIX_SHA256_BYTES]; /* Chained over all early writers. */
     uint64_t intent;                        /* 0: none. */
+    struct sirix_flusher *flusher;          /* Runs since the first segment went out; or NULL. */
     bool intent_given;                      /* The publication will end it. */
     struct sirix_map early_texts;           /* Address to struct sirix_early_text. */
     size_t early_text_bytes;
