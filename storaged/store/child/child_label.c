@@ -5,7 +5,7 @@
 
 __extension__ typedef unsigned __int128 uint128;
 
-#define STEP       ((uint128)1 << 32)
+#define STEP       ((uint128)1 << 40)
 #define OPEN_STEP  ((uint128)1 << ROOM_BITS_MAX) /* Between new labels where an end is open. */
 #define MAJOR_SIGN (UINT64_C(1) << 63)
 
@@ -13,6 +13,7 @@ enum {
     ROOM_BITS = 24,     /* Room that a child of a relabelled leaf must get, as a power of two; */
     ROOM_GROWTH = 2,    /* how much more, each time the run of leaves has doubled; */
     ROOM_BITS_MAX = 64, /* and the most that is asked for. */
+    RECENT_KEYS_MAX = 4096,
 };
 
 static uint128 number_of(struct sirix_label label)
@@ -48,11 +49,28 @@ static bool choose_explicit(uint64_t key, uint128 number, struct sirix_child_ite
     return true;
 }
 
-/* Newer children have larger keys, moves apart: of two neighbours the last insert is the larger. */
-static bool is_recent(const struct sirix_child_item *item, const struct sirix_child_item *other)
+/*
+ * Whether a neighbour is likely to be the last insert: newer children have larger keys, moves apart.
+ * A child whose subtree has more nodes than this does not count: then labels go half-way, and the few
+ * that are given anew are nothing beside the subtrees.
+ */
+static bool is_recent(const struct sirix_child_item *item, const struct sirix_child_item *other,
+                      uint64_t key)
 {
-    return item->order == SIRIX_ORDER_EXPLICIT &&
+    return item->order == SIRIX_ORDER_EXPLICIT && item->key < key &&
+           key - item->key <= RECENT_KEYS_MAX &&
            (other->order != SIRIX_ORDER_EXPLICIT || item->key > other->key);
+}
+
+/*
+ * Whether inserts go on between the two last ones, as they do at the middle of a growing array: then
+ * the next one will stand beside the newer neighbour, and the room must stay there.
+ */
+static bool is_closing_in(const struct sirix_child_item *newer,
+                          const struct sirix_child_item *older, uint64_t key)
+{
+    return older->order == SIRIX_ORDER_EXPLICIT &&
+           (newer->key - older->key) / 2 <= key - newer->key;
 }
 
 static bool choose_between(const struct sirix_child_item *left,
@@ -62,14 +80,21 @@ static bool choose_between(const struct sirix_child_item *left,
     uint128 low = number_of(left->label);
     uint128 high = number_of(right->label);
     uint128 number = low + (high - low) / 2;
+    bool beside_left = is_recent(left, right, key);
+    bool beside_right = is_recent(right, left, key);
 
     assert(low < high);
     if (high - low < 2) {
         return false;
     }
-    if (high - low > STEP && is_recent(left, right)) {
+    if ((beside_left && is_closing_in(left, right, key)) ||
+        (beside_right && is_closing_in(right, left, key))) {
+        beside_left = !beside_left;
+        beside_right = !beside_right;
+    }
+    if (high - low > STEP && beside_left) {
         number = low + STEP;
-    } else if (high - low > STEP && is_recent(right, left)) {
+    } else if (high - low > STEP && beside_right) {
         number = high - STEP;
     }
     return choose_explicit(key, number, out_item);

@@ -8,15 +8,28 @@
 #include "store/child/child_codec.h"
 #include "store/page/page.h"
 
+enum { TURN_BITS = 24 };
+
 /* A page is copied without asking which of the two it holds. */
 _Static_assert(sizeof(struct sirix_child_item) == sizeof(struct sirix_child_entry),
                "items and entries have one size");
 
-/* Minors are mostly multiples of 2^32: turned round they are short. Keys of names are short as they are. */
+/* Minors are mostly multiples of 2^40: turned round they are short. Keys of names are short as they are. */
 static uint64_t turn(uint64_t minor, enum sirix_child_kind kind)
 {
+    if (kind == SIRIX_CHILD_KIND_NAMES) {
+        return minor;
+    }
+    return minor << TURN_BITS | minor >> (64 - TURN_BITS);
+}
+
+static uint64_t turn_back(uint64_t turned, enum sirix_child_kind kind)
+{
+    if (kind == SIRIX_CHILD_KIND_NAMES) {
+        return turned;
+    }
     /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): it loses decoded values. */
-    return kind == SIRIX_CHILD_KIND_NAMES ? minor : minor << 32 | minor >> 32;
+    return turned >> TURN_BITS | turned << (64 - TURN_BITS);
 }
 
 /* A label after the one before it: the distance of majors, then of minors under the same major. */
@@ -39,7 +52,7 @@ static bool take_label(struct sirix_child_input *in, struct sirix_label before,
     if (!sirix_child_take_zigzag(in, &step) || !sirix_child_take_varint(in, &minor)) {
         return false;
     }
-    minor = turn(minor, kind);
+    minor = turn_back(minor, kind);
     out_label->major = (int64_t)((uint64_t)before.major + (uint64_t)step);
     out_label->minor = step == 0 ? before.minor + minor : minor;
     return true;

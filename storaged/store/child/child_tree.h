@@ -6,7 +6,7 @@
  * Order label  (i64 major, u64 minor), rising over the children. A child's default is (key, 0); a
  *              prepended child may be mirrored, (-key, 0); neither costs bytes here nor in its
  *              record. A default is used only when it really lies beyond the present end (mirrored:
- *              before the present start); else the label is explicit: stepping 2^32 of minor beside
+ *              before the present start); else the label is explicit: stepping 2^40 of minor beside
  *              the last insert while there is room, then the middle; with no gap the leaf's children
  *              get new labels in that commit. The tree decides; the caller writes what it is told
  *              into the children's records.

@@ -52,7 +52,7 @@ static struct sirix_label random_label_after(struct test_child *f, struct sirix_
         break;
     case 1:
         label.major += 1;
-        label.minor = test_random(f, 1000) << 32;
+        label.minor = test_random(f, 1000) << 40;
         break;
     default:
         if (label.minor > UINT64_MAX - (UINT64_C(1) << 33)) {
