@@ -1,0 +1,440 @@
+"""The marks: what is measured, on which sizes, against whom. Every round holds all contestants."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+from tools import Paired, slope
+
+REFS_BYTES = 200  # Rows that a commit writes beside its segment: head, index by time, and their keys.
+
+
+class Marks:
+    def __init__(self, tools, report, postgres, scale):
+        self.tools = tools
+        self.report = report
+        self.postgres = postgres  # None: left out.
+        self.scale = scale
+
+    # --- Data -------------------------------------------------------------------------------------
+
+    def records(self, size):
+        """An array of records of about so many bytes; its file and that of its lines."""
+        name = self.tools.path("records-%d" % size)
+        if not os.path.exists(name + ".json"):
+            self.tools.run("bench_data", "records", size, name + ".json", name + ".lines")
+        return name + ".json", name + ".lines"
+
+    def elements(self, count):
+        name = self.tools.path("elements-%d.json" % count)
+        if not os.path.exists(name):
+            self.tools.run("bench_data", "elements", count, name)
+        return name
+
+    def pg(self, *args):
+        return self.tools.run("bench_postgres", self.postgres.connection, *args) \
+            if self.postgres else None
+
+    def have_store(self, size):
+        """A folder with the records of that size in resource `records`."""
+        folder = "store-%d" % size
+        if not os.path.exists(self.tools.path(folder)):
+            self.tools.store(folder, True, "import", "records", self.records(size)[0])
+        return folder
+
+    def have_sqlite(self, size):
+        name = "sqlite-%d" % size
+        if not os.path.exists(self.tools.path(name)):
+            self.tools.sqlite(name, "import", self.records(size)[1])
+        return name
+
+    # --- Whole documents --------------------------------------------------------------------------
+
+    def transfers(self):
+        """Import and export of records over a ladder of sizes."""
+        ladder = self.scale["sizes"]
+        speeds, memories, outs = [], [], []
+        for size in ladder:
+            ins, out = Paired(), Paired()
+            rounds = self.scale["import_rounds"] if size < ladder[-1] else \
+                self.scale["import_rounds_top"]
+            for _ in range(rounds):
+                self._transfer(size, ins, out)
+            label = "%g MB" % (size / 1e6)
+            top = size == ladder[-1]
+            speeds.append((size, self._show_import(label, ins, top)))
+            memories.append((size, ins.worst("store", "anon_peak_mib")))
+            outs.append((size, self._show_export(label, out, top)))
+            for name in ("store-%d" % size, "sqlite-%d" % size):
+                if size > self.scale["sizes_kept"]:
+                    self.tools.remove(name)
+        if len(ladder) > 1:
+            span = "%g to %g MB" % (ladder[0] / 1e6, ladder[-1] / 1e6)
+            self.report.add("import, growth of time", span, "exponent",
+                            1 - slope(speeds), note="1: linear")
+            self.report.add("import, growth of memory", span, "exponent", slope(memories))
+            self.report.add("export, growth of time", span, "exponent", 1 - slope(outs),
+                            note="1: linear")
+
+    def _transfer(self, size, ins, out):
+        text, lines = self.records(size)
+        bytes_of = os.path.getsize(text)
+        store, sqlite = "store-%d" % size, "sqlite-%d" % size
+        for name in (store, sqlite, "each", "bare"):
+            self.tools.remove(name)
+        figures = {"store": self.tools.store(store, True, "import", "records", text),
+                   "sqlite": self.tools.sqlite(sqlite, "import", lines),
+                   "postgres": self.pg("import", lines)}
+        if size <= 100_000_000:  # It takes the whole text as one value.
+            figures["sqlite json_each"] = self.tools.sqlite("each", "json_each", text)
+        stored = figures["store"]["segment_bytes"]
+        figures["bare LMDB"] = self.tools.run("bench_limits", self.tools.path("bare"), "bulk", stored)
+        for taken in figures.values():
+            if taken:
+                taken["wall_mb_s"] = bytes_of / 1e6 / taken["wall_s"]
+                taken["cpu_mb_s"] = bytes_of / 1e6 / taken["cpu_s"]
+                if "file_bytes" in taken:
+                    taken["stored"] = taken["file_bytes"] / bytes_of
+        figures["store"]["stored"] = stored / bytes_of
+        figures["store"]["on_disk"] = figures["store"]["file_bytes"] / bytes_of
+        ins.add(**figures)
+        outs = {"store": self.tools.store(store, True, "export", "records", text),
+                "sqlite": self.tools.sqlite(sqlite, "export"),
+                "postgres": self.pg("export"),
+                "memcpy": self.tools.run("bench_limits", "-", "copy", text)}
+        for taken in outs.values():
+            if taken:
+                taken["wall_mb_s"] = bytes_of / 1e6 / taken["wall_s"]
+                taken["cpu_mb_s"] = bytes_of / 1e6 / taken["cpu_s"]
+        out.add(**outs)
+        self.tools.remove("each")
+        self.tools.remove("bare")
+
+    def _show_import(self, label, ins, top):
+        add = self.report.add
+        for unit, name in (("wall MB/s", "wall_mb_s"), ("CPU MB/s", "cpu_mb_s")):
+            add("import", label, unit, ins.value("store", name), ins.values(name),
+                ins.ratios(name, True), top=top)
+        add("import", label, "anon MiB", ins.worst("store", "anon_peak_mib"),
+            ins.values("anon_peak_mib"), note="peak; of PostgreSQL the backend alone", top=top)
+        add("import", label, "file-backed MiB", ins.worst("store", "file_peak_mib"),
+            ins.values("file_peak_mib"))
+        add("import", label, "stored/text", ins.value("store", "stored"), ins.values("stored"),
+            ins.ratios("stored", False), top=top)
+        add("import", label, "file/text", ins.value("store", "on_disk"))
+        return ins.value("store", "cpu_mb_s")
+
+    def _show_export(self, label, out, top):
+        for unit, name in (("wall MB/s", "wall_mb_s"), ("CPU MB/s", "cpu_mb_s")):
+            self.report.add("export", label, unit, out.value("store", name), out.values(name),
+                            out.ratios(name, True), top=top)
+        self.report.add("export", label, "anon MiB", out.worst("store", "anon_peak_mib"))
+        return out.value("store", "cpu_mb_s")
+
+    def real_data(self, files):
+        """Documents made by others: name to path."""
+        for name, path in files.items():
+            minified = self.tools.path(name + ".min.json")
+            with open(path, encoding="utf-8") as file:
+                text = re.sub(r'("(?:[^"\\]|\\.)*")|\s+', lambda m: m.group(1) or "", file.read())
+            with open(minified, "w", encoding="utf-8") as file:
+                file.write(text)
+            ins, out = Paired(), Paired()
+            size = os.path.getsize(minified)
+            for _ in range(self.scale["import_rounds"]):
+                self.tools.remove("real")
+                done = self.tools.store("real", True, "import", "records", minified)
+                done["wall_mb_s"] = size / 1e6 / done["wall_s"]
+                done["cpu_mb_s"] = size / 1e6 / done["cpu_s"]
+                done["stored"] = done["segment_bytes"] / size
+                ins.add(store=done)
+                done = self.tools.store("real", True, "export", "records", minified)
+                done["wall_mb_s"] = size / 1e6 / done["wall_s"]
+                done["cpu_mb_s"] = size / 1e6 / done["cpu_s"]
+                out.add(store=done)
+            label = "%s, %.1f MB" % (name, size / 1e6)
+            self._show_import(label, ins, False)
+            self._show_export(label, out, False)
+            self.tools.remove("real")
+
+    # --- Commits ----------------------------------------------------------------------------------
+
+    def commit_bytes(self):
+        count = self.scale["bytes_commits"]
+        for size in self.scale["commit_docs"]:
+            folder = self.have_store(size)
+            ours = self.tools.store(folder, False, "commits", "records", 0, count, 1, 1)
+            peer = self.tools.sqlite(self.have_sqlite(size), "commits", 0, count, 1, 1, "nosync")
+            label = "%g MB, %d commits" % (size / 1e6, count)
+            self.report.add("commit bytes", label, "segment B", ours["segment_bytes"])
+            self.report.add("commit bytes", label, "file B", ours["file_bytes"],
+                            {"sqlite": peer["file_bytes"]} if peer else {},
+                            {"sqlite": peer["file_bytes"] / ours["file_bytes"]} if peer else {})
+            for layer in ("record", "inner", "leaf", "delta", "child", "string"):
+                self.report.add("commit bytes, " + layer, label, "B", ours["layer_" + layer])
+            self.report.add("commit, engine alone", label, "CPU us", ours["cpu_us"],
+                            {"sqlite": peer["cpu_us"]} if peer else {},
+                            {"sqlite": peer["cpu_us"] / ours["cpu_us"]} if peer else {},
+                            note="without syncs")
+
+    def commit_rates(self):
+        size = self.scale["commit_docs"][0]
+        folder, sqlite = self.have_store(size), self.have_sqlite(size)
+        small = self.records(self.scale["client_doc"])[0]
+        writers = self.scale["writers"]
+        for i in range(writers):
+            self.tools.store(folder, False, "import", "records-%d" % i, small)
+        if self.postgres:
+            self.pg("import", self.records(size)[1])
+        one, many = Paired(), Paired()
+        seconds = self.scale["commit_seconds"]
+        for i in range(self.scale["commit_rounds"]):
+            bytes_of = 560 + REFS_BYTES
+            figures = {}
+            for who in self._rotated(i, ("store", "bare LMDB", "write+fdatasync", "sqlite",
+                                         "postgres")):
+                figures[who] = self._commit_round(who, 1, folder, sqlite, seconds, bytes_of, i)
+            one.add(**figures)
+            figures = {}
+            for who in self._rotated(i, ("store", "bare LMDB", "sqlite", "postgres")):
+                figures[who] = self._commit_round(who, writers, folder, sqlite, seconds, bytes_of, i)
+            many.add(**figures)
+        self._show_rates(one, many, size, writers)
+
+    @staticmethod
+    def _rotated(i, names):
+        return names[i % len(names):] + names[:i % len(names)]
+
+    def _commit_round(self, who, writers, folder, sqlite, seconds, bytes_of, seed):
+        if who == "store":
+            return self.tools.store(folder, True, "commits", "records", seconds, 0, writers, seed)
+        if who == "bare LMDB":
+            return self.tools.run("bench_limits", self.tools.path("puts"), "put", bytes_of, seconds,
+                                  writers)
+        if who == "write+fdatasync":
+            return self.tools.run("bench_limits", self.tools.path("appends"), "append", bytes_of,
+                                  seconds, writers)
+        if who == "sqlite":
+            return self.tools.sqlite(sqlite, "commits", seconds, 0, writers, seed)
+        return self.pg("commits", seconds, writers, seed, "sync")
+
+    def _show_rates(self, one, many, size, writers):
+        label = "%g MB" % (size / 1e6)
+        ratios = one.ratios("rate", True)
+        self.report.add("commit, 1 writer", label, "commits/s", one.value("store", "rate"),
+                        one.values("rate"), ratios,
+                        reached=ratios["bare LMDB"] >= 0.8)
+        self.report.add("commit, 1 writer", label, "CPU us", one.value("store", "cpu_us"),
+                        one.values("cpu_us"), one.ratios("cpu_us", False))
+        self.report.add("commit, 1 writer", label, "p50 us", one.value("store", "p50_us"),
+                        one.values("p50_us"))
+        rise = [m["store"]["rate"] / o["store"]["rate"] for o, m in zip(one.rounds, many.rounds)]
+        self.report.add("commit, %d writers" % writers, "resources of their own", "commits/s",
+                        many.value("store", "rate"), many.values("rate"),
+                        many.ratios("rate", True),
+                        note="bare LMDB: %d puts a transaction" % writers,
+                        reached=sorted(rise)[len(rise) // 2] >= 10)
+        self.report.add("commit, %d writers over 1" % writers, "resources of their own", "x",
+                        sorted(rise)[len(rise) // 2])
+        self.report.add("commit, %d writers" % writers, "resources of their own", "CPU us",
+                        many.value("store", "cpu_us"), many.values("cpu_us"))
+        self.report.add("commit, %d writers" % writers, "resources of their own",
+                        "commits a group", many.value("store", "works_a_group"))
+
+    # --- Reads ------------------------------------------------------------------------------------
+
+    def point_reads(self):
+        size = self.scale["commit_docs"][0]
+        self.tools.remove("reads")
+        self.tools.remove("reads-sqlite")
+        text, lines = self.records(size)
+        self.tools.store("reads", False, "import", "records", text)
+        self.tools.sqlite("reads-sqlite", "import", lines)
+        newest, done = [], 0
+        for revisions in self.scale["revisions"]:
+            self.tools.store("reads", False, "commits", "records", 0, revisions - done, 1, 5)
+            self.tools.sqlite("reads-sqlite", "commits", 0, revisions - done, 1, 5, "nosync")
+            done = revisions
+            reads = Paired()
+            for _ in range(self.scale["read_rounds"]):
+                reads.add(store=self.tools.store("reads", True, "reads", "records",
+                                                 self.scale["reads"]),
+                          sqlite=self.tools.sqlite("reads-sqlite", "reads", self.scale["reads"]),
+                          postgres=self.pg("reads", self.scale["reads"] // 10))
+            label = "%d revisions" % revisions
+            top = revisions == self.scale["revisions"][-1]
+            for unit, name in (("newest us", "newest_us"), ("oldest us", "oldest_us")):
+                self.report.add("point read", label, unit, reads.value("store", name),
+                                reads.values(name), reads.ratios(name, False),
+                                note="PostgreSQL: over a socket" if self.postgres else "",
+                                top=top)
+            self.report.add("point read", label, "oldest/newest",
+                            reads.value("store", "oldest_us") / reads.value("store", "newest_us"),
+                            {who: reads.value(who, "oldest_us") / reads.value(who, "newest_us")
+                             for who in reads.values("oldest_us")}, top=top)
+            self.report.add("point read, by path", label, "us",
+                            reads.value("store", "newest_path_us"))
+            newest.append((revisions, reads.value("store", "newest_us")))
+        self.report.add("point read, growth", "%d to %d revisions" % (newest[0][0], newest[-1][0]),
+                        "exponent", slope(newest))
+
+    def elements_by_index(self):
+        points = []
+        for count in self.scale["elements"]:
+            text = self.elements(count)
+            self.tools.remove("elements")
+            self.tools.store("elements", False, "import", "records", text)
+            reads = Paired()
+            for _ in range(self.scale["read_rounds"]):
+                ours = self.tools.store("elements", True, "elements", "records",
+                                        self.scale["reads"])
+                self.tools.remove("elements-sqlite")
+                peer = self.tools.sqlite("elements-sqlite", "array", 20, text)
+                rows = {"element_us": peer["row_us"]} if peer else None
+                reads.add(**{"store": ours, "sqlite json": peer, "sqlite row": rows})
+            self.report.add("element i", "%d elements" % count, "us",
+                            reads.value("store", "element_us"), reads.values("element_us"),
+                            reads.ratios("element_us", False),
+                            top=count == self.scale["elements"][-1])
+            points.append((count, reads.value("store", "element_us")))
+        self.report.add("element i, growth", "%d to %d" % (points[0][0], points[-1][0]), "exponent",
+                        slope(points))
+
+    # --- Branches, labels, reverts, diffs -----------------------------------------------------------
+
+    def refs(self):
+        self.tools.remove("refs")
+        self.tools.store("refs", False, "import", "records", self.records(1_000_000)[0])
+        points = {"branch": [], "label": [], "revert": []}
+        for count in self.scale["branches"]:
+            measured = self.scale["refs_measured"]
+            ours = self.tools.store("refs", False, "refs", "records", count, measured)
+            for what, seen in points.items():
+                label, top = "%d branches" % count, count == self.scale["branches"][-1]
+                self.report.add(what, label, "us", ours[what + "_us"], note="without sync", top=top)
+                self.report.add(what, label, "file B", ours[what + "_bytes"], top=top)
+                seen.append((count, ours[what + "_us"]))
+        for what, seen in points.items():
+            self.report.add(what + ", growth", "%d to %d" % (seen[0][0], seen[-1][0]), "exponent",
+                            slope(seen))
+        pairs = Paired()
+        for _ in range(self.scale["commit_rounds"]):
+            ours = self.tools.store("refs", True, "refs", "records", 0, self.scale["refs_synced"])
+            bare = self.tools.run("bench_limits", self.tools.path("puts"), "put", 200, 0.1, 1)
+            bare["us"] = 1e6 / bare["rate"]
+            pairs.add(**{"store": {"us": ours["branch_us"], "revert_us": ours["revert_us"],
+                                   "label_us": ours["label_us"]},
+                         "bare LMDB": {"us": bare["us"], "revert_us": bare["us"],
+                                       "label_us": bare["us"]}})
+        for what, name in (("branch", "us"), ("label", "label_us"), ("revert", "revert_us")):
+            self.report.add(what + ", durable", "", "us", pairs.value("store", name),
+                            pairs.values(name), pairs.ratios(name, False))
+        self.tools.remove("deep")
+        self.tools.store("deep", False, "import", "records", self.records(1_000_000)[0])
+        depth = self.scale["depth"]
+        deep = self.tools.store("deep", False, "depth", "records", depth, depth // 10)
+        self.report.add("branch and commit", "depth 1", "us", deep["shallow_us"])
+        self.report.add("branch and commit", "depth %d" % depth, "us", deep["deep_us"])
+
+    def diffs(self):
+        one, many = [], []
+        for size in self.scale["diff_docs"]:
+            folder = self.have_store(size)
+            sqlite = self.have_sqlite(size)
+            for changes in self.scale["changes"]:
+                if changes * 430 > size:
+                    continue
+                pairs = Paired()
+                self.tools.sqlite(sqlite, "commits", 0, changes, 1, 3, "nosync")
+                for _ in range(self.scale["diff_rounds"]):
+                    pairs.add(store=self.tools.store(folder, False, "diff", "records", changes),
+                              sqlite=self.tools.sqlite(sqlite, "diff", changes))
+                nodes = pairs.value("store", "nodes")
+                label = "%.3g nodes" % nodes
+                mark = "diff of %d change%s" % (changes, "" if changes == 1 else "s")
+                self.report.add(mark, label, "us", pairs.value("store", "diff_us"),
+                                pairs.values("diff_us"), pairs.ratios("diff_us", False))
+                self.report.add(mark + ", first", label, "us", pairs.value("store", "first_us"))
+                if changes == 1:
+                    one.append((nodes, pairs.value("store", "diff_us")))
+                if size == self.scale["commit_docs"][0]:
+                    many.append((changes, pairs.value("store", "diff_us")))
+        self.report.add("diff of 1 change, growth", "%.3g to %.3g nodes" % (one[0][0], one[-1][0]),
+                        "exponent", slope(one))
+        if len(many) > 1:
+            self.report.add("diff, growth", "%d to %d changes" % (many[0][0], many[-1][0]),
+                            "exponent", slope(many))
+
+    # --- Processes --------------------------------------------------------------------------------
+
+    def _start_daemon(self, data):
+        """Starts storaged; the process and the milliseconds until it answers."""
+        ready, write = os.pipe()
+        began = time.monotonic()
+        with open(self.tools.path("storaged.log"), "ab") as log:
+            daemon = subprocess.Popen([self.tools.program("storaged"), "--data", data, "--ready-fd",
+                                       str(write)], stderr=log, pass_fds=(write,))
+        os.close(write)
+        word = os.read(ready, 64)
+        os.close(ready)
+        if word != b"ready\n":
+            raise RuntimeError("storaged did not start")
+        return daemon, (time.monotonic() - began) * 1000
+
+    def processes(self):
+        """Start-up, and calls over gRPC."""
+        data = self.tools.path("daemon")
+        size = self.scale["commit_docs"][0]
+        daemon, _ = self._start_daemon(data)
+        address = "unix:" + data + "/storaged.sock"
+        names = [("records", self.records(size)[0])] + [
+            ("records-%d" % i, self.records(self.scale["client_doc"])[0])
+            for i in range(self.scale["writers"])]
+        try:
+            for name, path in names:
+                subprocess.run([self.tools.program("sirixctl"), "import", "--storage", address,
+                                "--quiet", "bench/" + name, path], check=True,
+                               stdout=subprocess.DEVNULL)
+            self._calls(address)
+        finally:
+            daemon.send_signal(signal.SIGTERM)
+            daemon.wait(60)
+        starts = Paired()
+        for _ in range(self.scale["commit_rounds"]):
+            daemon, ready_ms = self._start_daemon(data)
+            daemon.send_signal(signal.SIGTERM)
+            daemon.wait(60)
+            if self.postgres:
+                self.postgres.stop()
+                self.postgres.start()
+            starts.add(store={"ms": ready_ms},
+                       postgres={"ms": self.postgres.start_ms} if self.postgres else None)
+        self.report.add("start-up, storaged", "%g MB" % (size / 1e6), "ms",
+                        starts.value("store", "ms"), starts.values("ms"), starts.ratios("ms", False))
+        opens = Paired()
+        if os.path.exists(self.tools.path("reads")):
+            for _ in range(self.scale["commit_rounds"]):
+                opens.add(store=self.tools.store("reads", True, "open"),
+                          sqlite=self.tools.sqlite("reads-sqlite", "open"))
+            self.report.add("start-up, the store alone",
+                            "%d revisions" % self.scale["revisions"][-1], "us",
+                            opens.value("store", "open_us"), opens.values("open_us"))
+
+    def _calls(self, address):
+        one, many, reads = Paired(), Paired(), Paired()
+        seconds = self.scale["commit_seconds"]
+        for i in range(self.scale["commit_rounds"]):
+            call = lambda *args: self.tools.run("bench_client", address, "bench", *args)
+            bare = self.tools.run("bench_limits", self.tools.path("puts"), "put", 760, seconds, 1)
+            reads.add(store=call("reads", "records", self.scale["reads"] // 20))
+            one.add(**{"store": call("commits", "records", seconds, 1), "bare LMDB": bare})
+            many.add(**{"store": call("commits", "records", seconds, self.scale["writers"]),
+                        "bare LMDB": bare})
+        self.report.add("point read, gRPC", "by path", "us", reads.value("store", "read_us"))
+        self.report.add("point read, gRPC", "by path", "p99 us", reads.value("store", "read_p99_us"))
+        self.report.add("commit over gRPC, 1 writer", "", "commits/s", one.value("store", "rate"),
+                        one.values("rate"), one.ratios("rate", True))
+        self.report.add("commit over gRPC, %d writers" % self.scale["writers"], "", "commits/s",
+                        many.value("store", "rate"), many.values("rate"), many.ratios("rate", True),
+                        note="bare LMDB: one put a transaction")

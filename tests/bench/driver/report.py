@@ -1,0 +1,102 @@
+"""The report: rows of marks, as a table on stdout and as JSON."""
+import json
+import os
+import platform
+import subprocess
+import time
+
+# Mark and figure -> (what is to be reached, in words, and as a test of the value). Values are in the
+# unit of their row.
+TARGETS = {
+    ("import", "wall MB/s"): (">= 100", lambda v: v >= 100),
+    ("import", "anon MiB"): ("<= 256", lambda v: v <= 256),
+    ("import", "stored/text"): ("<= 1", lambda v: v <= 1),
+    ("export", "wall MB/s"): (">= 500", lambda v: v >= 500),
+    ("commit, 1 writer", "commits/s"): (">= 0.8 x LMDB", None),
+    ("commit, 64 writers", "commits/s"): (">= 10 x 1 writer", None),
+    ("commit bytes", "segment B"): ("<= 1024", lambda v: v <= 1024),
+    ("commit bytes", "file B"): ("<= 1024", lambda v: v <= 1024),
+    ("point read", "newest us"): ("<= 5", lambda v: v <= 5),
+    ("point read", "oldest/newest"): ("<= 1.2", lambda v: v <= 1.2),
+    ("point read, gRPC", "us"): ("<= 200", lambda v: v <= 200),
+    ("branch", "us"): ("<= 100", lambda v: v <= 100),
+    ("branch", "file B"): ("<= 512", lambda v: v <= 512),
+    ("label", "us"): ("<= 100", lambda v: v <= 100),
+    ("label", "file B"): ("<= 512", lambda v: v <= 512),
+    ("revert", "us"): ("<= 100", lambda v: v <= 100),
+    ("revert", "file B"): ("<= 512", lambda v: v <= 512),
+    ("diff of 1 change", "us"): ("<= 1000", lambda v: v <= 1000),
+    ("diff of 10000 changes", "us"): ("<= 50000", lambda v: v <= 50000),
+    ("element i", "us"): ("<= 10", lambda v: v <= 10),
+    ("start-up, storaged", "ms"): ("<= 50", lambda v: v <= 50),
+}
+
+
+def short(value):
+    """A number in about three digits."""
+    if value is None:
+        return ""
+    if abs(value) >= 1000:
+        return "%.0f" % value
+    return "%.3g" % value
+
+
+class Report:
+    def __init__(self, tools, settings):
+        self.tools = tools
+        self.rows = []
+        self.settings = settings
+
+    def add(self, mark, size, unit, value, peers=None, ratios=None, note="", slope=None,
+            reached=None, top=True):
+        """A row; top: it is the size that the mark is about, not a step on the way there."""
+        if value is None:
+            return
+        target, test = TARGETS.get((mark, unit), ("", None)) if top else ("", None)
+        if reached is None and test is not None:
+            reached = test(value)
+        self.rows.append({"mark": mark, "size": size, "unit": unit, "value": value,
+                          "peers": peers or {}, "ratios": ratios or {}, "target": target,
+                          "reached": reached, "slope": slope, "note": note})
+        self.tools.say("%s, %s: %s %s%s" % (
+            mark, size, short(value), unit,
+            "".join("; %s %s" % (who, short(v)) for who, v in (peers or {}).items())))
+
+    def table(self):
+        """A table in Markdown."""
+        lines = ["| mark | size | ours | unit | to reach | reached | growth | others | ours is x times "
+                 "better |", "| --- | --- | ---: | --- | --- | --- | ---: | --- | --- |"]
+        for row in self.rows:
+            reached = {True: "yes", False: "**no**", None: ""}[row["reached"]]
+            lines.append("| %s | %s | %s | %s | %s | %s | %s | %s | %s |" % (
+                row["mark"] + (" (%s)" % row["note"] if row["note"] else ""), row["size"],
+                short(row["value"]), row["unit"], row["target"], reached,
+                "" if row["slope"] is None else "%.2f" % row["slope"],
+                ", ".join("%s %s" % (who, short(v)) for who, v in row["peers"].items()),
+                ", ".join("%s %.2f" % item for item in row["ratios"].items())))
+        return "\n".join(lines)
+
+    def document(self):
+        return {"machine": machine(), "settings": self.settings, "rows": self.rows,
+                "date": time.strftime("%Y-%m-%d", time.gmtime())}
+
+    def write(self, path):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.document(), file, indent=1)
+            file.write("\n")
+
+
+def machine():
+    """What kind of machine this is; nothing that names it."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        models = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
+    return {"cpu": models[0] if models else platform.machine(), "cores": os.cpu_count(),
+            "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+            "kernel": platform.release().split("-")[0], "load": os.getloadavg()[0]}
+
+
+def commit():
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=False,
+                          cwd=os.path.dirname(os.path.abspath(__file__)))
+    return done.stdout.strip() or "unknown"
