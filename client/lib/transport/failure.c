@@ -34,6 +34,7 @@ static enum sirix_status status_from_code(int code)
     if (code < 1 || (size_t)code >= count) {
         return SIRIX_INTERNAL;
     }
+    /* cppcheck-suppress arrayIndexOutOfBoundsCond ; the line above is the bound */
     return by_code[code];
 }
 
@@ -142,6 +143,9 @@ static enum sirix_status record_detail(const struct sirix_failure *failure,
         .reason = reason_from_name(sirix_message_bytes(detail->reason)),
         .has_offset = detail->place_case == SIRIX__STORAGE__V1__ERROR_DETAIL__PLACE_OFFSET,
         .current_revision = detail->current_revision,
+        .oldest_revision = detail->oldest_revision,
+        .newest_revision = detail->newest_revision,
+        .queue_place = detail->queue_place,
         .retry_after_ms = detail->retry_after_ms,
     };
     if (err->has_offset) {

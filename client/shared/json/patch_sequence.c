@@ -42,6 +42,7 @@ static struct arrival arrive(const struct edit *edit, int64_t d, int64_t k)
 /* One more edit; true when both ends are reached. */
 static bool extend(struct edit *edit, int64_t d)
 {
+    /* cppcheck-suppress negativeIndex ; row[k] is asked for from -d on */
     int32_t *row = edit->reach[d] + d;
 
     for (int64_t k = -d; k <= d; k += 2) {

@@ -554,6 +554,7 @@ enum sirix_status sirix_committer_run(struct sirix_committer *committer, struct 
     struct waiter waiter = {
         .done = work->done, .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
+    /* cppcheck-suppress autoVariables ; this function waits until nobody needs it */
     work->waiter = &waiter;
     work->done = wake;
     sirix_committer_submit(committer, work);
