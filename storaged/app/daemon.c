@@ -79,6 +79,11 @@ static void on_failure(void *context, const char *path, const struct sirix_princ
               sirix_log_str("error", err->text));
 }
 
+static void on_grpc_log(const char *text)
+{
+    sirix_log(SIRIX_LOG_DEBUG, "grpc", sirix_log_str("text", text));
+}
+
 static void on_health(void *context, bool alive, bool ready)
 {
     struct parts *parts = context;
@@ -258,6 +263,7 @@ enum sirix_status sirix_daemon_run(const struct sirix_app_options *options, stru
 
     sirix_log_setup(options->log_level, STDERR_FILENO, NULL);
     sirix_rpc_tune_malloc();
+    sirix_rpc_log_to(on_grpc_log);
     (void)umask(PRIVATE_UMASK);
     block_signals(&signals);
     raise_descriptors();

@@ -261,6 +261,56 @@ void sirix_registry_release(struct sirix_handle *handle)
     (void)pthread_mutex_unlock(&registry->mutex);
 }
 
+/* With the mutex held: the first open entry from a bucket on; NULL past the last. */
+static struct sirix_handle *find_open(struct sirix_registry *registry, size_t *bucket,
+                                      const struct sirix_handle *after)
+{
+    struct sirix_handle *handle = after != NULL ? after->next : NULL;
+
+    for (;;) {
+        while (handle != NULL && handle->state != SIRIX_ENTRY_OPEN) {
+            handle = handle->next;
+        }
+        if (handle != NULL || *bucket == SIRIX_REGISTRY_BUCKETS) {
+            return handle;
+        }
+        handle = registry->buckets[(*bucket)++];
+    }
+}
+
+void sirix_registry_each_open(struct sirix_registry *registry, sirix_registry_each_fn visit,
+                              void *context)
+{
+    size_t bucket = 0;
+
+    (void)pthread_mutex_lock(&registry->mutex);
+    struct sirix_handle *handle = find_open(registry, &bucket, NULL);
+    while (handle != NULL) {
+        uint64_t idle_since_ns = handle->idle_since_ns;
+        handle->refs++;
+        (void)pthread_mutex_unlock(&registry->mutex);
+        visit(context, handle->database);
+        (void)pthread_mutex_lock(&registry->mutex);
+        /* Its place among the others is looked up before it is given back. One that was dropped
+         * meanwhile leads nowhere: the rest waits for the next time. */
+        struct sirix_handle *next = handle->dropped ? NULL : find_open(registry, &bucket, handle);
+        if (next != NULL) {
+            next->refs++;
+        }
+        if (--handle->refs == 0) {
+            handle->idle_since_ns = idle_since_ns; /* A look is no use of it. */
+            if (handle->dropped || handle->suspect) {
+                close_entry(registry, handle);
+            }
+        }
+        if (next != NULL) {
+            next->refs--;
+        }
+        handle = next;
+    }
+    (void)pthread_mutex_unlock(&registry->mutex);
+}
+
 void sirix_registry_tick(struct sirix_registry *registry)
 {
     uint64_t now = sirix_clock_monotonic_ns(registry->options.clock);

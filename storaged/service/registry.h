@@ -84,6 +84,11 @@ enum sirix_status sirix_registry_stat(struct sirix_registry *registry, const cha
                                       bool *out_open, uint64_t *out_bytes,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* Calls visit with every open database, held meanwhile; one after the other. */
+typedef void (*sirix_registry_each_fn)(void *context, struct sirix_database *database);
+void sirix_registry_each_open(struct sirix_registry *registry, sirix_registry_each_fn visit,
+                              void *context);
+
 /* Closes what has been idle for long; to be called about each second. */
 void sirix_registry_tick(struct sirix_registry *registry);
 

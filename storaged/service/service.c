@@ -9,7 +9,7 @@
 #include "base/name.h"
 #include "service/idempotency.h"
 
-enum { FIELD_BYTES = 64 };
+enum { FIELD_BYTES = 64, SWEEP_BRANCHES_MAX = 100 };
 
 enum sirix_status sirix_service_open(const struct sirix_service_options *options,
                                      struct sirix_service **out_service, struct sirix_error *err)
@@ -73,8 +73,22 @@ void sirix_service_close(struct sirix_service *service)
     free(service);
 }
 
+/* Branches whose time is over refuse to be opened at once; here their names become free. */
+static void sweep_branches(void *context, struct sirix_database *database)
+{
+    struct sirix_error err = {0};
+    uint32_t swept = 0;
+    bool more = false;
+
+    (void)context;
+    if (sirix_branch_sweep(database, SWEEP_BRANCHES_MAX, &swept, &more, &err) != SIRIX_OK) {
+        return; /* Tried again at the next tick; a database that is ill tells its callers. */
+    }
+}
+
 void sirix_service_tick(struct sirix_service *service)
 {
+    sirix_registry_each_open(service->registry, sweep_branches, NULL);
     sirix_registry_tick(service->registry);
 }
 
@@ -221,8 +235,15 @@ enum sirix_status sirix_target_view(struct sirix_target *target,
         [SIRIX_VIEW_WHICH_BRANCH] = "branch",
     };
     struct sirix_view_spec spec = {0};
+    enum sirix_status status = SIRIX_OK;
 
-    enum sirix_status status = check_view(wanted, field, &spec, err);
+    if (target->resource == NULL) { /* The request names none. */
+        status = sirix_name_check(SIRIX_NAME_RESOURCE, (struct sirix_bytes){.data = NULL, .len = 0},
+                                  "resource", err);
+    }
+    if (status == SIRIX_OK) {
+        status = check_view(wanted, field, &spec, err);
+    }
     if (status != SIRIX_OK) {
         return status;
     }

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <grpc/grpc_security.h>
 #include <grpc/support/alloc.h>
+#include <grpc/support/log.h>
 #include <grpc/support/time.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -33,6 +34,19 @@ void sirix_rpc_tune_malloc(void)
     (void)mallopt(M_MMAP_THRESHOLD, MALLOC_MMAP_THRESHOLD); /* A hint: what fails stays default. */
     (void)mallopt(M_TRIM_THRESHOLD, MALLOC_TRIM_THRESHOLD);
     (void)mallopt(M_TOP_PAD, MALLOC_TOP_PAD);
+}
+
+static sirix_rpc_log_fn log_to;
+
+static void log_line(gpr_log_func_args *args)
+{
+    log_to(args->message);
+}
+
+void sirix_rpc_log_to(sirix_rpc_log_fn log)
+{
+    log_to = log;
+    gpr_set_log_function(log_line);
 }
 
 /* --- Unknown methods ---------------------------------------------------------------------------- */

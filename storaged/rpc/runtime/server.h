@@ -52,6 +52,13 @@ struct sirix_rpc_options {
  */
 void sirix_rpc_tune_malloc(void);
 
+/*
+ * Where gRPC's own log lines go, which peers can provoke. Process-wide; before the first server.
+ * Called on any thread.
+ */
+typedef void (*sirix_rpc_log_fn)(const char *text);
+void sirix_rpc_log_to(sirix_rpc_log_fn log);
+
 /* Initialises gRPC and makes a server without doors. SIRIX_NO_MEMORY, SIRIX_INVALID. */
 enum sirix_status sirix_rpc_server_new(const struct sirix_rpc_options *options,
                                        struct sirix_rpc_server **out_server,

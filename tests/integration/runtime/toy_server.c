@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "rpc/runtime/internal.h"
 #include "rpc/runtime/server.h"
 #include "rpc/standard/health.h"
 #include "rpc/standard/reflection.h"
@@ -26,6 +27,17 @@ static atomic_int ended;
 static atomic_int parked;
 static atomic_int held;
 static atomic_int cancelled;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+static atomic_bool no_memory; /* For calls that are to be armed. */
+
+void *__wrap_malloc(size_t size)
+{
+    return atomic_load(&no_memory) && size == sizeof(struct sirix_rpc_call) ? NULL
+                                                                            : __real_malloc(size);
+}
 
 static void count_end(void *state)
 {
@@ -156,6 +168,15 @@ static enum sirix_status big(struct sirix_rpc_call *call, void *state,
     return status;
 }
 
+/* client: "on" or "off". From then on no memory for a call is to be had. */
+static enum sirix_status starve(struct sirix_rpc_call *call, void *state,
+                                const ProtobufCMessage *message, struct sirix_error *err)
+{
+    (void)state;
+    atomic_store(&no_memory, ((const toy_request *)message)->client.len == 2);
+    return reply(call, "", 0, err);
+}
+
 /* --- Streams ------------------------------------------------------------------------------------ */
 
 struct count {
@@ -267,6 +288,12 @@ static const struct sirix_rpc_method methods[] = {
         .request = &sirix__storage__v1__attach_request__descriptor,
         .inline_turns = true,
         .start = stats,
+    },
+    {
+        .path = "/toy.Toy/Starve",
+        .request = &sirix__storage__v1__attach_request__descriptor,
+        .inline_turns = true,
+        .start = starve,
     },
     {
         .path = "/toy.Toy/Release",

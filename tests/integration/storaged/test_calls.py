@@ -701,6 +701,49 @@ class Labels(case.DaemonCase):
         self.assertEqual(self.client.DeleteBranch(name=b"work", **place).revision, 5)
         self.assertEqual([b.name for b in self.client.ListBranches(**place).branches], [b"main"])
 
+    def test_a_branch_whose_time_is_over_is_refused_and_then_gone(self):
+        name = self.resource("1")
+        place = {"database": b"db", "resource": name}
+        now = self.client.Status().now_us
+        self.client.CreateBranch(name=b"brief", expires_at_us=now + 300000, **place)
+        self.assertEqual(self.json(name, view=case.pb.View(branch=b"brief")), 1)
+        while self.client.Status().now_us < now + 300000:
+            pass
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.text(name, view=case.pb.View(branch=b"brief"))
+        self.assertIn(daemon.detail(caught.exception, case.error).reason,
+                      (b"branch_expired", b"branch_unknown"))
+        while len(self.client.ListBranches(**place).branches) > 1:
+            pass
+        self.client.CreateBranch(name=b"brief", **place)
+
+    def test_clients_that_make_and_delete_branches_see_true_errors_alone(self):  # G24
+        name = self.resource("1")
+        place = {"database": b"db", "resource": name}
+        wrong = []
+
+        def churn(number):
+            client = daemon.Client(self.daemon.owner, case.pb)
+            for i in range(25):
+                branch = b"b%d" % ((number + i) % 4)
+                for call in (client.CreateBranch, client.DeleteBranch):
+                    try:
+                        call(name=branch, **place)
+                    except grpc.RpcError as failure:
+                        if failure.code().name not in ("ALREADY_EXISTS", "NOT_FOUND"):
+                            wrong.append(failure.details())
+                names = [b.name for b in client.ListBranches(**place).branches]
+                if names[0] != b"main" or names != [b"main"] + sorted(names[1:]):
+                    wrong.append(names)
+            client.close()
+
+        threads = [threading.Thread(target=churn, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
     def test_branches_are_listed_in_pages_with_their_heads(self):
         name = self.resource("1")
         place = {"database": b"db", "resource": name}
