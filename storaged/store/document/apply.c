@@ -75,7 +75,7 @@ static enum sirix_status has_value(struct sirix_applying *a, const struct sirix_
     if (sirix_node_is_container(of->kind) || sirix_node_is_container(node->kind)) {
         *out_has = of->kind == node->kind;
         return exactly && *out_has
-                   ? sirix_diff_same(&a->rows, node->key, rows, of->key, out_has, err)
+                   ? sirix_diff_same(a->diff, &a->rows, node->key, rows, of->key, out_has, err)
                    : SIRIX_OK;
     }
     status = sirix_rows_child(rows, of->key, &other, err);

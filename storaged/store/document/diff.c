@@ -104,6 +104,8 @@ enum sirix_status sirix_diff_new(const struct sirix_diff_options *options,
     diff->reader = options->reader;
     diff->start = options->start == 0 ? 1 : options->start;
     diff->depth_max = options->depth_max;
+    diff->pause = options->pause;
+    diff->pause_context = options->pause_context;
     sirix_document_init(&diff->before, options->old_view, options->reader);
     sirix_document_init(&diff->after, options->new_view, options->reader);
     diff->rows_before = sirix_rows_of_document(&diff->before);
@@ -260,13 +262,17 @@ static enum sirix_status advance(struct sirix_diff *diff, struct sirix_error *er
 {
     struct sirix_row before = {0};
     struct sirix_row after = {0};
-    enum sirix_status status = SIRIX_NOT_FOUND;
+    enum sirix_status status = SIRIX_OK;
 
-    if (!diff->compare_done) {
-        status = sirix_trie_compare_next(&diff->compare, &before, &after, err);
+    if (diff->compare_done) {
+        return SIRIX_NOT_FOUND;
     }
-    if (status == SIRIX_NOT_FOUND) {
-        diff->compare_done = true;
+    status = sirix_diff_step(diff, err);
+    if (status == SIRIX_OK) {
+        status = sirix_trie_compare_next(&diff->compare, &before, &after, err);
+        diff->compare_done = status == SIRIX_NOT_FOUND;
+    }
+    if (status != SIRIX_OK) {
         return status;
     }
     diff->pending_count = 0;
@@ -275,7 +281,7 @@ static enum sirix_status advance(struct sirix_diff *diff, struct sirix_error *er
      * A row that only one revision has belongs to a subtree that the list of its parent tells of, or
      * to a value that changed its kind, which the member's row tells.
      */
-    if (status == SIRIX_OK && before.record.data != NULL && after.record.data != NULL) {
+    if (before.record.data != NULL && after.record.data != NULL) {
         status = look_at_node(diff, after.key, err);
     }
     return status;

@@ -23,7 +23,8 @@
  * Limits    start: only the subtree of that node, its own name and value included, its place not.
  *           depth_max: only nodes at most so many levels below start (below the value, without one).
  * Memory    the changed children of one container, and 16 bytes a container on the way to a change.
- * Yields    the reader may yield between any two calls.
+ * Yields    the reader may yield between any two calls. One call may pass many rows that the changes
+ *           given do not name (the inside of a large deleted subtree): see pause.
  * Threads   one thread at a time; the views stay open.
  */
 #ifndef SIRIX_STORE_DOCUMENT_DIFF_H
@@ -35,12 +36,22 @@ enum { SIRIX_DIFF_SAME_NODES_MAX = 1024 * 1024 };
 
 struct sirix_diff;
 
+/*
+ * Called every SIRIX_DIFF_PAUSE_STEPS rows or children that one call passes: the place to let the
+ * reader yield and to look at a deadline. Anything but SIRIX_OK ends the call with it; the diff can
+ * then only be freed.
+ */
+typedef enum sirix_status (*sirix_diff_pause_fn)(void *context, struct sirix_error *err);
+enum { SIRIX_DIFF_PAUSE_STEPS = 512 };
+
 struct sirix_diff_options {
     const struct sirix_view *old_view; /* Of one resource. */
     const struct sirix_view *new_view;
     struct sirix_reader *reader;
-    uint64_t start;     /* Key of a node; 0 or 1: the whole document. */
-    uint32_t depth_max; /* 0: no limit. */
+    uint64_t start;            /* Key of a node; 0 or 1: the whole document. */
+    uint32_t depth_max;        /* 0: no limit. */
+    sirix_diff_pause_fn pause; /* NULL: none. */
+    void *pause_context;
 };
 
 /*

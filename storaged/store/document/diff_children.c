@@ -64,7 +64,10 @@ static enum sirix_status compare_trees(struct sirix_diff *diff, uint64_t root_be
         sirix_child_compare_new(diff->reader, root_before, root_after, &compare, err);
 
     while (status == SIRIX_OK) {
-        status = sirix_child_compare_next(compare, &difference, err);
+        status = sirix_diff_step(diff, err);
+        if (status == SIRIX_OK) {
+            status = sirix_child_compare_next(compare, &difference, err);
+        }
         if (status == SIRIX_OK) {
             status = add_run(&diff->container.before, difference.keys_a, difference.count_a,
                              difference.index_a, err);
@@ -78,19 +81,22 @@ static enum sirix_status compare_trees(struct sirix_diff *diff, uint64_t root_be
     return status == SIRIX_NOT_FOUND ? SIRIX_OK : status;
 }
 
-static enum sirix_status add_whole_list(struct sirix_rows *rows, const struct sirix_list *list,
+/* Adds all children that siblings, at the first of them, will give. */
+static enum sirix_status add_whole_list(struct sirix_diff *diff, struct sirix_siblings *siblings,
                                         struct sirix_diff_children *children,
                                         struct sirix_error *err)
 {
-    struct sirix_siblings siblings;
-    enum sirix_status status = sirix_siblings_init(&siblings, rows, list, 0, err);
+    enum sirix_status status = SIRIX_OK;
 
     for (uint64_t index = 0; status == SIRIX_OK; index++) {
         uint64_t key = 0;
 
-        status = sirix_siblings_next(&siblings, &key, err);
+        status = sirix_siblings_next(siblings, &key, err);
         if (status == SIRIX_OK) {
             status = add_child(children, key, index, err);
+        }
+        if (status == SIRIX_OK) {
+            status = sirix_diff_step(diff, err);
         }
     }
     return status == SIRIX_NOT_FOUND ? SIRIX_OK : status;
@@ -125,6 +131,8 @@ static enum sirix_status find_differences(struct sirix_diff *diff,
                                           const struct sirix_document_node *after,
                                           struct sirix_error *err)
 {
+    struct sirix_siblings siblings_before;
+    struct sirix_siblings siblings_after;
     struct sirix_list list_before;
     struct sirix_list list_after;
     enum sirix_status status = sirix_list_of(&diff->rows_before, before, &list_before, err);
@@ -137,10 +145,17 @@ static enum sirix_status find_differences(struct sirix_diff *diff,
                              list_after.stored.child_tree_address, err);
     }
     if (status == SIRIX_OK) {
-        status = add_whole_list(&diff->rows_before, &list_before, &diff->container.before, err);
+        status = sirix_siblings_init(&siblings_before, &diff->rows_before, &list_before, 0, err);
     }
     if (status == SIRIX_OK) {
-        status = add_whole_list(&diff->rows_after, &list_after, &diff->container.after, err);
+        status = sirix_siblings_init(&siblings_after, &diff->rows_after, &list_after, 0, err);
+    }
+    /* From here on nothing is a slice: the reader may yield. */
+    if (status == SIRIX_OK) {
+        status = add_whole_list(diff, &siblings_before, &diff->container.before, err);
+    }
+    if (status == SIRIX_OK) {
+        status = add_whole_list(diff, &siblings_after, &diff->container.after, err);
     }
     if (status == SIRIX_OK) {
         trim(&diff->container.before, &diff->container.after);
@@ -322,6 +337,7 @@ enum sirix_status sirix_diff_container_open(struct sirix_diff *diff,
                                             struct sirix_error *err)
 {
     struct sirix_diff_container *container = &diff->container;
+    uint64_t count_before = before->child_count;
     size_t matched = 0;
     enum sirix_status status = SIRIX_OK;
 
@@ -334,7 +350,7 @@ enum sirix_status sirix_diff_container_open(struct sirix_diff *diff,
         status = match_keys(container, &matched, err);
     }
     if (status == SIRIX_OK && !container->is_object) {
-        status = find_moves(container, matched, before->child_count - container->before.count, err);
+        status = find_moves(container, matched, count_before - container->before.count, err);
     }
     if (status == SIRIX_OK && container->is_object && has_unmatched(&container->before) &&
         has_unmatched(&container->after)) {

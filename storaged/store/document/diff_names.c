@@ -37,8 +37,8 @@ static enum sirix_status pair_members(struct sirix_diff *diff, size_t before_at,
     if (status != SIRIX_OK || !equal) {
         return status;
     }
-    status =
-        sirix_diff_same(&diff->rows_before, before->key, &diff->rows_after, after->key, &same, err);
+    status = sirix_diff_same(diff, &diff->rows_before, before->key, &diff->rows_after, after->key,
+                             &same, err);
     if (status == SIRIX_OK) {
         before->fate = same ? SIRIX_DIFF_FATE_KEPT : SIRIX_DIFF_FATE_NAMED;
         after->fate = before->fate;
@@ -64,7 +64,10 @@ enum sirix_status sirix_diff_match_names(struct sirix_diff *diff, struct sirix_e
         if (before->items[i].partner != SIZE_MAX) {
             continue;
         }
-        status = read_name(&diff->rows_before, before->items[i].key, &name, &hash, &node, err);
+        status = sirix_diff_step(diff, err);
+        if (status == SIRIX_OK) {
+            status = read_name(&diff->rows_before, before->items[i].key, &name, &hash, &node, err);
+        }
         if (status == SIRIX_OK) {
             status = sirix_map_put(&places, hash, i, err);
         }
@@ -75,7 +78,10 @@ enum sirix_status sirix_diff_match_names(struct sirix_diff *diff, struct sirix_e
         if (after->items[i].partner != SIZE_MAX) {
             continue;
         }
-        status = read_name(&diff->rows_after, after->items[i].key, &name, &hash, &node, err);
+        status = sirix_diff_step(diff, err);
+        if (status == SIRIX_OK) {
+            status = read_name(&diff->rows_after, after->items[i].key, &name, &hash, &node, err);
+        }
         if (status == SIRIX_OK && sirix_map_get(&places, hash, &place)) {
             status = pair_members(diff, (size_t)place, i, sirix_buf_view(&name), err);
         }

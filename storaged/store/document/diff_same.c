@@ -114,10 +114,13 @@ struct frame {
     struct sirix_siblings siblings_a;
     struct sirix_siblings siblings_b; /* Arrays. */
     struct sirix_list list_b;         /* Objects: members are looked up. */
+    uint64_t key_b;                   /* Of the node whose list that is, */
+    uint64_t generation;              /* which is read again after a yield. */
     bool is_object;
 };
 
 struct comparison {
+    struct sirix_diff *diff;
     struct sirix_rows *rows_a;
     struct sirix_rows *rows_b;
     struct frame *frames;
@@ -148,6 +151,8 @@ static enum sirix_status push_frame(struct comparison *comparison,
     }
     frame = &comparison->frames[comparison->depth];
     frame->is_object = a->kind == SIRIX_NODE_OBJECT;
+    frame->key_b = b->key;
+    frame->generation = sirix_reader_generation(comparison->rows_b->reader);
     status = sirix_list_of(comparison->rows_a, a, &list_a, err);
     if (status == SIRIX_OK) {
         status = sirix_siblings_init(&frame->siblings_a, comparison->rows_a, &list_a, 0, err);
@@ -186,6 +191,25 @@ static enum sirix_status compare_nodes(struct comparison *comparison,
                               &comparison->same, &equal, err);
 }
 
+/* Reads the list of b again if the reader has yielded since. */
+static enum sirix_status refresh(struct comparison *comparison, struct frame *frame,
+                                 struct sirix_error *err)
+{
+    uint64_t generation = sirix_reader_generation(comparison->rows_b->reader);
+    struct sirix_document_node b;
+    enum sirix_status status = SIRIX_OK;
+
+    if (!frame->is_object || frame->generation == generation) {
+        return SIRIX_OK;
+    }
+    status = sirix_rows_child(comparison->rows_b, frame->key_b, &b, err);
+    if (status == SIRIX_OK) {
+        status = sirix_list_of(comparison->rows_b, &b, &frame->list_b, err);
+        frame->generation = generation;
+    }
+    return status;
+}
+
 /* The child of b that stands against a child of a; NOT_FOUND: b has no member of that name. */
 static enum sirix_status counterpart(struct comparison *comparison, struct frame *frame,
                                      const struct sirix_document_node *a, uint64_t *out_key,
@@ -212,8 +236,14 @@ static enum sirix_status step(struct comparison *comparison, struct sirix_error 
     struct sirix_document_node a;
     struct sirix_document_node b;
     uint64_t key = 0;
-    enum sirix_status status = sirix_siblings_next(&frame->siblings_a, &key, err);
+    enum sirix_status status = sirix_diff_step(comparison->diff, err);
 
+    if (status == SIRIX_OK) {
+        status = refresh(comparison, frame, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_siblings_next(&frame->siblings_a, &key, err);
+    }
     if (status == SIRIX_NOT_FOUND) {
         comparison->depth -= 1;
         return SIRIX_OK;
@@ -234,11 +264,12 @@ static enum sirix_status step(struct comparison *comparison, struct sirix_error 
     return status == SIRIX_OK ? compare_nodes(comparison, &a, &b, err) : status;
 }
 
-enum sirix_status sirix_diff_same(struct sirix_rows *rows_a, uint64_t key_a,
-                                  struct sirix_rows *rows_b, uint64_t key_b, bool *out_same,
-                                  struct sirix_error *err)
+enum sirix_status sirix_diff_same(struct sirix_diff *diff, struct sirix_rows *rows_a,
+                                  uint64_t key_a, struct sirix_rows *rows_b, uint64_t key_b,
+                                  bool *out_same, struct sirix_error *err)
 {
     struct comparison comparison = {
+        .diff = diff,
         .rows_a = rows_a,
         .rows_b = rows_b,
         .nodes_left = SIRIX_DIFF_SAME_NODES_MAX,

@@ -73,7 +73,22 @@ struct sirix_diff {
     size_t pending_at;
     struct sirix_diff_container container;
     struct sirix_diff_counts counts;
+    sirix_diff_pause_fn pause;
+    void *pause_context;
+    uint32_t steps; /* Since the last pause. */
 };
+
+/* One step of work; now and then the pause. Slices of the reader are gone afterwards. */
+static inline enum sirix_status SIRIX_MUST_CHECK sirix_diff_step(struct sirix_diff *diff,
+                                                                 struct sirix_error *err)
+{
+    diff->steps += 1;
+    if (diff->pause == NULL || diff->steps < SIRIX_DIFF_PAUSE_STEPS) {
+        return SIRIX_OK;
+    }
+    diff->steps = 0;
+    return diff->pause(diff->pause_context, err);
+}
 
 /* --- diff_scope.c ------------------------------------------------------------------------------ */
 
@@ -111,11 +126,11 @@ enum sirix_status sirix_diff_scalars(struct sirix_rows *rows_a, const struct sir
 
 /*
  * Whether the values of two nodes have the same text but for the order of members. false also when
- * more than SIRIX_DIFF_SAME_NODES_MAX values would have to be read.
+ * more than SIRIX_DIFF_SAME_NODES_MAX values would have to be read. Pauses as the diff does.
  */
-enum sirix_status sirix_diff_same(struct sirix_rows *rows_a, uint64_t key_a,
-                                  struct sirix_rows *rows_b, uint64_t key_b, bool *out_same,
-                                  struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_diff_same(struct sirix_diff *diff, struct sirix_rows *rows_a,
+                                  uint64_t key_a, struct sirix_rows *rows_b, uint64_t key_b,
+                                  bool *out_same, struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* Integers and other numbers are one type, true and false are one. */
 static inline enum sirix_node_kind sirix_json_type(enum sirix_node_kind kind)

@@ -33,7 +33,9 @@ struct sirix_patch_options {
     const struct sirix_view *old_view;
     const struct sirix_view *new_view;
     struct sirix_reader *reader;
-    uint64_t max_ops; /* 0: SIRIX_PATCH_OPS_DEFAULT; at most SIRIX_PATCH_OPS_MAX. */
+    uint64_t max_ops;          /* 0: SIRIX_PATCH_OPS_DEFAULT; at most SIRIX_PATCH_OPS_MAX. */
+    sirix_diff_pause_fn pause; /* See diff.h; while the diff is read. NULL: none. */
+    void *pause_context;
 };
 
 /* Reads the whole diff; the reader may yield afterwards. */

@@ -15,6 +15,8 @@ enum sirix_status sirix_patch_writer_new(const struct sirix_patch_options *optio
         .old_view = options->old_view,
         .new_view = options->new_view,
         .reader = options->reader,
+        .pause = options->pause,
+        .pause_context = options->pause_context,
     };
     struct sirix_patch_writer *writer = calloc(1, sizeof(*writer));
     enum sirix_status status = SIRIX_OK;

@@ -29,6 +29,23 @@ void view_of(struct fixture *f, uint64_t revision, struct sirix_view *view)
     must(sirix_view_open(f->resource, f->reader, &spec, view, &err), &err);
 }
 
+void make_branch(const struct sirix_view *view, const char *name)
+{
+    struct sirix_branch_info info;
+    struct sirix_error err = {0};
+
+    must(sirix_branch_create(view, bytes_of(name), 0, &info, &err), &err);
+}
+
+void branch_head(struct fixture *f, const char *branch, struct sirix_view *view)
+{
+    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH, .name = bytes_of(branch)};
+    struct sirix_error err = {0};
+
+    sirix_reader_yield(f->reader);
+    must(sirix_view_open(f->resource, f->reader, &spec, view, &err), &err);
+}
+
 /* --- Diffs as text ------------------------------------------------------------------------------ */
 
 static void add_path(struct sirix_diff *diff, const struct sirix_change *change,
@@ -294,15 +311,24 @@ static void random_operation(struct fixture *f, struct sirix_edit *edit, const s
     sirix_buf_deinit(&value);
 }
 
-void random_commit(struct fixture *f, uint64_t *state, uint64_t operations)
+void random_commit_on(struct fixture *f, const char *branch, uint64_t *state, uint64_t operations)
 {
+    struct sirix_error err = {0};
+    struct sirix_edit *edit = NULL;
+    struct known known;
     struct sirix_view view;
-    struct sirix_edit *edit = fixture_edit(f, &view);
-    struct known known = known_nodes(f, &view);
 
+    branch_head(f, branch, &view);
+    must(sirix_edit_new(&view, f->reader, &edit, &err), &err);
+    known = known_nodes(f, &view);
     for (uint64_t i = 0; i < operations; i++) {
         random_operation(f, edit, &known, state);
     }
     free(known.keys);
     (void)fixture_commit(f, edit, &view);
+}
+
+void random_commit(struct fixture *f, uint64_t *state, uint64_t operations)
+{
+    random_commit_on(f, "main", state, operations);
 }

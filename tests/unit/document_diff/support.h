@@ -25,8 +25,13 @@ void assert_diff(struct fixture *f, uint64_t before, uint64_t after, const char 
 /* Seeded random numbers below limit. */
 uint64_t random_below(uint64_t *state, uint64_t limit);
 
-/* A few random operations as one commit on main; refused ones are left out. */
+/* A branch at a view, and a view of a branch's head. */
+void make_branch(const struct sirix_view *view, const char *name);
+void branch_head(struct fixture *f, const char *branch, struct sirix_view *view);
+
+/* A few random operations as one commit, on main or a branch; refused ones are left out. */
 void random_commit(struct fixture *f, uint64_t *state, uint64_t operations);
+void random_commit_on(struct fixture *f, const char *branch, uint64_t *state, uint64_t operations);
 
 /* A random JSON value as text: small objects, arrays and scalars. */
 void random_value(uint64_t *state, unsigned depth, struct sirix_buf *out);

@@ -28,27 +28,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void branch_at(const struct sirix_view *view, const char *name)
-{
-    struct sirix_branch_info info;
-    struct sirix_error err = {0};
-
-    if (sirix_branch_create(view, bytes_of(name), 0, &info, &err) != SIRIX_OK) {
-        fail_msg("%s", err.text);
-    }
-}
-
-static void branch_head(struct fixture *f, const char *name, struct sirix_view *view)
-{
-    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH, .name = bytes_of(name)};
-    struct sirix_error err = {0};
-
-    sirix_reader_yield(f->reader);
-    if (sirix_view_open(f->resource, f->reader, &spec, view, &err) != SIRIX_OK) {
-        fail_msg("%s", err.text);
-    }
-}
-
 /* Applies the diff of two views to the head of a branch, and commits. */
 static enum sirix_status apply_to(struct fixture *f, const struct sirix_view *before,
                                   const struct sirix_view *after, const char *branch,
@@ -135,7 +114,7 @@ static void applied_to_the_old_revision_a_diff_gives_the_new_one(void **state)
 
                 sirix_map_init(&keys);
                 (void)snprintf(branch, sizeof(branch), "b-%zu-%zu", a, b);
-                branch_at(&views[a], branch);
+                make_branch(&views[a], branch);
                 if (apply_to(&f, &views[a], &views[b], branch, &keys, &result, &err) != SIRIX_OK) {
                     fail_msg("%s at %s\nfrom %s\nto %s", err.text, err.pointer, texts[a], texts[b]);
                 }
@@ -294,7 +273,7 @@ static void changes_of_one_branch_merge_into_another_or_conflict(void **state)
         fixture_open(&f);
         import_text(&f, cases[i].base);
         fixture_head(&f, &before);
-        branch_at(&before, "other");
+        make_branch(&before, "other");
         change_branch(&f, "main", cases[i].here);
         change_branch(&f, "other", cases[i].there);
         fixture_head(&f, &after);
@@ -337,7 +316,7 @@ static void applied_twice_everything_is_there_already(void **state)
 
     import_text(f, "{\"n0\":[1,2,3,4,5,6,7,8,[9]],\"n1\":{\"n2\":[{},[]]},\"n3\":\"x\"}");
     fixture_head(f, &before);
-    branch_at(&before, "other");
+    make_branch(&before, "other");
     change_branch(f, "main", changes[0]);
     change_branch(f, "main", changes[1]);
     fixture_head(f, &after);
@@ -375,7 +354,7 @@ static void a_key_that_is_taken_gives_a_new_one_and_the_map_tells(void **state)
     import_text(f, "{\"p\":[1],\"q\":[]}");
     fixture_head(f, &base);
     key = key_at(f, "/p/0");
-    branch_at(&base, "other");
+    make_branch(&base, "other");
     {
         struct sirix_view view;
         struct sirix_edit *edit = fixture_edit(f, &view);
@@ -429,7 +408,7 @@ static void large_values_come_along(void **state)
 
     import_text(f, "{\"a\":null}");
     fixture_head(f, &before);
-    branch_at(&before, "other");
+    make_branch(&before, "other");
     sirix_buf_init(&text, SIZE_MAX);
     assert_int_equal(sirix_buf_append_str(&text, "[\"", &err), SIRIX_OK);
     assert_int_equal(sirix_buf_append_fill(&text, 'x', 300000, &err), SIRIX_OK);

@@ -354,8 +354,14 @@ static void the_diff_back_is_the_diff_with_old_and_new_swapped(void **state)
 
     import_text(f, "{\"n0\":[1,2,3,4,5,6,7,8,[9]],\"n1\":{\"n2\":[{},[]]},\"n3\":\"x\"}");
     for (uint64_t i = 0; i < REVISIONS; i++) {
-        random_commit(f, &random, 1 + random_below(&random, 12));
-        fixture_head(f, &views[i]);
+        /* Two branches that both go on, from the third revision. */
+        const char *branch = i > 3 && i % 2 == 0 ? "other" : "main";
+
+        if (i == 3) {
+            make_branch(&views[2], "other");
+        }
+        random_commit_on(f, branch, &random, 1 + random_below(&random, 12));
+        branch_head(f, branch, &views[i]);
     }
     for (size_t i = 0; i < REVISIONS; i++) {
         for (size_t k = 0; k < REVISIONS; k += 1 + i % 4) {
@@ -376,6 +382,100 @@ static void the_diff_back_is_the_diff_with_old_and_new_swapped(void **state)
         }
     }
     for (size_t i = 0; i < REVISIONS; i++) {
+        sirix_view_close(&views[i]);
+    }
+}
+
+/* --- Pauses ------------------------------------------------------------------------------------- */
+
+struct pausing {
+    struct fixture *f;
+    unsigned calls;
+    unsigned calls_max; /* Then it is enough. */
+};
+
+static enum sirix_status pause_and_yield(void *context, struct sirix_error *err)
+{
+    struct pausing *pausing = context;
+
+    pausing->calls += 1;
+    sirix_reader_yield(pausing->f->reader);
+    return pausing->calls <= pausing->calls_max
+               ? SIRIX_OK
+               : sirix_fail(err, SIRIX_DEADLINE, "the test has no more time");
+}
+
+/* An object of objects, its members in rising or falling order. */
+static void put_object(struct fixture *f, bool falls)
+{
+    enum { MEMBERS = 1000 };
+    struct sirix_view view;
+    struct sirix_edit *edit = fixture_edit(f, &view);
+    struct sirix_buf text;
+
+    sirix_buf_init(&text, SIZE_MAX);
+    assert_int_equal(sirix_buf_append_str(&text, "{\"o\":", NULL), SIRIX_OK);
+    for (int i = 0; i < MEMBERS; i++) {
+        int name = falls ? MEMBERS - 1 - i : i;
+
+        assert_int_equal(sirix_buf_printf(&text, NULL, "%s\"m%d\":{\"a\":[%d],\"b\":{}}",
+                                          i == 0 ? "{" : ",", name, name),
+                         SIRIX_OK);
+    }
+    assert_int_equal(sirix_buf_append(&text, "}}", 3, NULL), SIRIX_OK);
+    (void)edit_update(edit, 1, (const char *)text.data);
+    (void)fixture_commit(f, edit, &view);
+    sirix_buf_deinit(&text);
+}
+
+static void long_calls_pause_and_go_on_after_a_yield(void **state)
+{
+    struct fixture *f = *state;
+    struct sirix_view views[3];
+    const struct {
+        size_t before;
+        size_t after;
+        uint64_t changes;
+    } cases[] = {
+        {0, 1, 0}, /* The same members in another order: all of them are compared. */
+        {1, 2, 1}, /* All of them gone: their rows are passed. */
+        {2, 0, 1},
+    };
+
+    import_text(f, "{}");
+    put_object(f, false);
+    fixture_head(f, &views[0]);
+    put_object(f, true);
+    fixture_head(f, &views[1]);
+    run(f, (const struct operation[]){{UPDATE, "/o", "5", NULL, 0, NULL}}, 1);
+    fixture_head(f, &views[2]);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (unsigned calls_max = 0; calls_max <= 100; calls_max += 100) {
+            struct pausing pausing = {.f = f, .calls_max = calls_max};
+            const struct sirix_diff_options options = {
+                .old_view = &views[cases[i].before],
+                .new_view = &views[cases[i].after],
+                .reader = f->reader,
+                .pause = pause_and_yield,
+                .pause_context = &pausing,
+            };
+            struct sirix_diff *diff = NULL;
+            struct sirix_change change;
+            enum sirix_status status = SIRIX_OK;
+
+            assert_int_equal(sirix_diff_new(&options, &diff, NULL), SIRIX_OK);
+            while (status == SIRIX_OK) {
+                status = sirix_diff_next(diff, &change, NULL);
+            }
+            assert_int_equal(status, calls_max == 0 ? SIRIX_DEADLINE : SIRIX_NOT_FOUND);
+            if (calls_max != 0) {
+                assert_true(pausing.calls > 3);
+                assert_int_equal(sirix_diff_counts(diff).all, cases[i].changes);
+            }
+            sirix_diff_free(diff);
+        }
+    }
+    for (size_t i = 0; i < 3; i++) {
         sirix_view_close(&views[i]);
     }
 }
@@ -485,6 +585,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_start_node_that_one_revision_has_is_its_insert_or_delete,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_diff_back_is_the_diff_with_old_and_new_swapped, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(long_calls_pause_and_go_on_after_a_yield, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(cost_follows_the_change_and_not_the_document, set_up,
                                         tear_down),

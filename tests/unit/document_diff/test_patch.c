@@ -119,8 +119,13 @@ static void patches_of_random_edits_lead_from_one_revision_to_the_other(void **s
         fixture_open(&f);
         import_text(&f, "{\"n0\":[1,2,3,4,5,6,7,8,[9]],\"n1\":{\"n2\":[{},[]]},\"n3\":\"x\"}");
         for (size_t i = 0; i < REVISIONS; i++) {
-            random_commit(&f, &random, 1 + random_below(&random, 15));
-            fixture_head(&f, &views[i]);
+            const char *branch = i > 2 && i % 2 == 0 ? "other" : "main";
+
+            if (i == 2) {
+                make_branch(&views[1], "other");
+            }
+            random_commit_on(&f, branch, &random, 1 + random_below(&random, 15));
+            branch_head(&f, branch, &views[i]);
             texts[i] = text_of_view(&f, &views[i], 0);
         }
         for (size_t a = 0; a < REVISIONS; a++) {
