@@ -15,7 +15,14 @@
  *            scalar (PRECONDITION node_kind, names `update`); a member without a name or an element
  *            with one; deleting or moving the document; moving a node into its own subtree; nesting
  *            beyond SIRIX_DOCUMENT_DEPTH_MAX. A refused operation leaves the edit as it was before it.
- * Threads    one thread at a time.
+ * Duplicates two members of one name in a text are INVALID (duplicate_key, with the pointer); with LAST
+ *            the last one takes the first one's place.
+ * Broken     a failure in the middle of a change (memory, disk, damage) ends the edit: every later call
+ *            gives that error again, and nothing was published.
+ * Reader     the view and the reader stay open until _free(). What goes to disk before the commit
+ *            (bulk values, many long strings) is only seen after a yield: ending a value may yield the
+ *            reader.
+ * Threads    one thread at a time; a bulk value has one of its own for writing.
  */
 #ifndef SIRIX_STORE_DOCUMENT_EDIT_H
 #define SIRIX_STORE_DOCUMENT_EDIT_H
@@ -117,7 +124,8 @@ enum sirix_status sirix_edit_rename(struct sirix_edit *edit, uint64_t key, struc
                                     bool *out_changed, struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
- * Moves a node with its subtree to another place, keeping all keys. Between an object and an array a
+ * Moves a node with its subtree to another place, keeping all keys. Among its siblings an index is
+ * counted without the node itself: it is where the node ends up. Between an object and an array a
  * member becomes an element or the reverse: then `name` is required (into an object) or ignored, and
  * the top node gets a fresh key (*out_key).
  */
