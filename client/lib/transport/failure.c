@@ -145,7 +145,6 @@ static enum sirix_status record_detail(const struct sirix_failure *failure,
         .current_revision = detail->current_revision,
         .oldest_revision = detail->oldest_revision,
         .newest_revision = detail->newest_revision,
-        .queue_place = detail->queue_place,
         .retry_after_ms = detail->retry_after_ms,
     };
     if (err->has_offset) {

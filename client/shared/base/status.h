@@ -128,6 +128,8 @@ struct sirix_error {
     bool has_offset;
     uint64_t offset;           /* Byte offset in the input text, from 0. */
     uint64_t current_revision; /* Of the branch or resource that the call was about. */
+    uint64_t oldest_revision;  /* That can still be read, where a revision could not. */
+    uint64_t newest_revision;
     uint64_t retry_after_ms;
     char field[SIRIX_ERROR_WHERE_BYTES]; /* Request field, such as "view.timestamp". */
     char pointer

@@ -135,6 +135,29 @@ static void details_of_a_write_are_an_answer(void **state)
     assert_false(err.has_offset);
 }
 
+static void the_numbers_of_a_detail_arrive(void **state)
+{
+    Sirix__Storage__V1__ErrorDetail detail = SIRIX__STORAGE__V1__ERROR_DETAIL__INIT;
+    struct sirix_error err = {0};
+
+    (void)state;
+    detail.current_revision = 7;
+    detail.oldest_revision = 3;
+    detail.newest_revision = 9;
+    detail.retry_after_ms = 250;
+    detail.place_case = SIRIX__STORAGE__V1__ERROR_DETAIL__PLACE_OFFSET;
+    detail.offset = UINT64_MAX;
+    const struct sirix_failure failure = {.code = 9, .details = details_of(&detail, TYPE)};
+
+    assert_int_equal(sirix_failure_record(&failure, &err), SIRIX_PRECONDITION);
+    assert_int_equal(err.current_revision, 7);
+    assert_int_equal(err.oldest_revision, 3);
+    assert_int_equal(err.newest_revision, 9);
+    assert_int_equal(err.retry_after_ms, 250);
+    assert_true(err.has_offset);
+    assert_true(err.offset == UINT64_MAX);
+}
+
 static void a_finer_status_counts_only_if_it_fits_the_code(void **state)
 {
     Sirix__Storage__V1__ErrorDetail detail = SIRIX__STORAGE__V1__ERROR_DETAIL__INIT;
@@ -299,6 +322,7 @@ int main(void)
         cmocka_unit_test(every_code_has_a_status),
         cmocka_unit_test(a_write_without_an_answer_leaves_the_outcome_open),
         cmocka_unit_test(details_of_a_write_are_an_answer),
+        cmocka_unit_test(the_numbers_of_a_detail_arrive),
         cmocka_unit_test(a_finer_status_counts_only_if_it_fits_the_code),
         cmocka_unit_test(texts_are_cut_and_made_text),
         cmocka_unit_test(details_that_are_none_are_passed_over),
