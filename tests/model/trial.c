@@ -28,6 +28,23 @@ void trial_say(const struct trial *trial, const char *fmt, ...)
     (void)fputc('\n', stderr);
 }
 
+/* Whether a write was done; a backend that fails may say no, and then nothing has changed. */
+static bool is_done(struct trial *trial, enum sirix_status status, const struct sirix_error *err,
+                    const char *what)
+{
+    if (trial->fails && status == SIRIX_NO_SPACE) {
+        trial_say(trial, "%s: no space", what);
+        return false;
+    }
+    if (trial->fails && (status == SIRIX_OUTCOME_UNKNOWN || status == SIRIX_UNAVAILABLE)) {
+        trial_say(trial, "%s: %s", what, sirix_status_name(status));
+        trial->over = true;
+        return false;
+    }
+    MODEL_CHECK(status == SIRIX_OK, "%s: %s: %s", what, sirix_status_name(status), err->text);
+    return true;
+}
+
 static struct sirix_bytes bytes_of(const char *text)
 {
     return (struct sirix_bytes){.data = text, .len = strlen(text)};
@@ -42,8 +59,12 @@ static void must(enum sirix_status status, const struct sirix_error *err, const 
 
 static struct sirix_backend *open_backend(struct trial *trial, uint64_t seed, bool create)
 {
-    const struct sirix_memory_options memory = {.seed = seed,
-                                                .delay_us_max = seed % 3 == 0 ? 20 : 0};
+    const struct sirix_memory_options memory = {
+        .seed = seed,
+        .delay_us_max = seed % 3 == 0 ? 20 : 0,
+        .no_space_per_mille = trial->fails ? 50 : 0,
+        .unknown_per_mille = trial->fails ? 10 : 0,
+    };
     const struct sirix_lmdb_options lmdb = {
         .dir = trial->dir, .create = create, .no_sync = true, .map_bytes_min = 1 << 20};
     struct sirix_backend *backend = NULL;
@@ -65,10 +86,19 @@ static void open_database(struct trial *trial, uint64_t seed, bool create)
     struct sirix_bytes name = bytes_of("r");
 
     must(sirix_database_open(&options, &trial->database, &recovery, &err), &err, "database");
-    must(create ? sirix_resource_create(trial->database, name, bytes_of("me"), bytes_of(""),
-                                        &trial->resource, &err)
-                : sirix_resource_open(trial->database, name, &trial->resource, &err),
-         &err, "resource");
+    if (create) {
+        while (!is_done(trial,
+                        sirix_resource_create(trial->database, name, bytes_of("me"), bytes_of(""),
+                                              &trial->resource, &err),
+                        &err, "resource")) {
+            if (trial->over) {
+                exit(EXIT_SUCCESS);
+            }
+        }
+    } else {
+        must(sirix_resource_open(trial->database, name, &trial->resource, &err), &err, "resource");
+    }
+
     must(sirix_reader_open(sirix_database_backend(trial->database), &trial->reader, &err), &err,
          "reader");
 }
@@ -199,9 +229,11 @@ static void commit_step(struct trial *trial)
         model_free(trial->root);
         trial->root = NULL;
     } else {
-        must(sirix_edit_commit(trial->edit, &commit, &published, &changed, &err), &err, "commit");
+        bool done =
+            is_done(trial, sirix_edit_commit(trial->edit, &commit, &published, &changed, &err),
+                    &err, "commit");
         MODEL_CHECK(trial->changed || !changed, "a commit without a change made a revision");
-        if (changed) {
+        if (done && changed) {
             note_revision(trial, published.revision, trial->root);
             set_head(branch, trial->root);
         }
@@ -211,8 +243,12 @@ static void commit_step(struct trial *trial)
     sirix_edit_free(trial->edit);
     trial->edit = NULL;
     sirix_view_close(&view);
+    if (trial->over) {
+        return;
+    }
     open_branch(trial, branch, &view);
-    MODEL_CHECK(!changed || view.record.revision == published.revision, "the head did not move");
+    MODEL_CHECK(published.revision == 0 || !changed || view.record.revision == published.revision,
+                "the head did not move");
     model_compare(&view, trial->reader, branch->root);
     sirix_view_close(&view);
 }
@@ -231,11 +267,13 @@ static void branch_step(struct trial *trial)
     (void)snprintf(branch->name, sizeof(branch->name), "b%zu", trial->branch_count);
     open_branch(trial, from, &view);
     trial_say(trial, "branch %s from %s", branch->name, from->name);
-    must(sirix_branch_create(&view, bytes_of(branch->name), 0, &info, &err), &err, "branch");
+    if (is_done(trial, sirix_branch_create(&view, bytes_of(branch->name), 0, &info, &err), &err,
+                "branch")) {
+        branch->root = NULL;
+        set_head(branch, from->root);
+        trial->branch_count++;
+    }
     sirix_view_close(&view);
-    branch->root = NULL;
-    set_head(branch, from->root);
-    trial->branch_count++;
 }
 
 static void revert_step(struct trial *trial)
@@ -247,6 +285,7 @@ static void revert_step(struct trial *trial)
     struct sirix_error err = {0};
     struct sirix_view base;
     struct sirix_view source;
+    bool done = false;
 
     if (trial->revision_count == 0) {
         return;
@@ -256,13 +295,17 @@ static void revert_step(struct trial *trial)
     open_branch(trial, branch, &base);
     open_view(trial, &spec, &source);
     trial_say(trial, "revert %s to revision %" PRIu64, branch->name, revision->number);
-    must(sirix_revert(&base, &source, bytes_of("me"), bytes_of("back"), NULL, &published, &err),
-         &err, "revert");
+    done = is_done(
+        trial,
+        sirix_revert(&base, &source, bytes_of("me"), bytes_of("back"), NULL, &published, &err),
+        &err, "revert");
     sirix_view_close(&base);
     sirix_view_close(&source);
-    set_head(branch, revision->root);
-    note_revision(trial, published.revision, branch->root);
-    check_revision(trial, &trial->revisions[trial->revision_count - 1]);
+    if (done) {
+        set_head(branch, revision->root);
+        note_revision(trial, published.revision, branch->root);
+        check_revision(trial, &trial->revisions[trial->revision_count - 1]);
+    }
 }
 
 static void use_keys_of(struct trial *trial, const struct model_node *node)
@@ -320,7 +363,8 @@ static void step(struct trial *trial)
 
 void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
 {
-    struct trial trial = {.random = seed, .verbose = verbose, .durable = seed % 4 == 0};
+    struct trial trial = {
+        .random = seed, .verbose = verbose, .durable = seed % 4 == 0, .fails = seed % 4 == 1};
     struct sirix_error err = {0};
 
     (void)snprintf(trial.dir, sizeof(trial.dir), "/tmp/sirix-model-XXXXXX");
@@ -329,7 +373,7 @@ void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
     open_database(&trial, seed, true);
     (void)snprintf(trial.branches[0].name, sizeof(trial.branches[0].name), "main");
     trial.branch_count = 1;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !trial.over; i++) {
         trial.random = steps[i];
         step(&trial);
     }

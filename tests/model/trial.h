@@ -34,6 +34,8 @@ struct trial {
     uint64_t random;
     bool verbose;
     bool durable; /* LMDB in dir. */
+    bool fails;   /* Memory that is full now and then, and once may lose an answer. */
+    bool over;    /* It did: the database only reads until it is opened again. */
     char dir[64];
     struct sirix_committer_pool *pool;
     struct sirix_database *database;
