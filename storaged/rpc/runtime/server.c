@@ -276,32 +276,45 @@ enum sirix_status sirix_rpc_server_start(struct sirix_rpc_server *server, struct
 
 /* --- Ending ------------------------------------------------------------------------------------- */
 
+/*
+ * With the mutex held: the first call from `call` on that lives, with a reference; NULL: none. One
+ * whose last reference went is in the list until it is freed, and must not be brought back.
+ */
+static struct sirix_rpc_call *hold_next(struct sirix_rpc_call *call)
+{
+    while (call != NULL) {
+        unsigned refs = atomic_load(&call->refs);
+        while (refs != 0 && !atomic_compare_exchange_weak(&call->refs, &refs, refs + 1)) {
+        }
+        if (refs != 0) {
+            break;
+        }
+        call = call->next;
+    }
+    return call;
+}
+
+/*
+ * A turn that runs here may end its call, which takes the mutex to leave the list: so calls are held
+ * and posted outside. A held one stays in the list, so the walk can go on from it.
+ */
 static void post_all(struct sirix_rpc_server *server, const char *path, unsigned event)
 {
     (void)pthread_mutex_lock(&server->mutex);
-    /*
-     * A turn that runs here may end its call, which takes the mutex to leave the list: so the calls
-     * are held and posted outside. The held ones cannot go, so the walk can go on from them.
-     */
-    struct sirix_rpc_call *call = server->live;
-    struct sirix_rpc_call *held = NULL;
+    struct sirix_rpc_call *call = hold_next(server->live);
     while (call != NULL) {
-        sirix_rpc_call_ref(call);
         (void)pthread_mutex_unlock(&server->mutex);
-        if (held != NULL) {
-            sirix_rpc_call_unref(held);
-        }
-        held = call;
         if (path == NULL || strcmp(call->method->path, path) == 0) {
             sirix_rpc_call_post(call, event);
         }
         (void)pthread_mutex_lock(&server->mutex);
-        call = call->next;
+        struct sirix_rpc_call *next = hold_next(call->next);
+        (void)pthread_mutex_unlock(&server->mutex);
+        sirix_rpc_call_unref(call);
+        (void)pthread_mutex_lock(&server->mutex);
+        call = next;
     }
     (void)pthread_mutex_unlock(&server->mutex);
-    if (held != NULL) {
-        sirix_rpc_call_unref(held);
-    }
 }
 
 void sirix_rpc_server_wake_path(struct sirix_rpc_server *server, const char *path)
