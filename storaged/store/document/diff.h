@@ -16,6 +16,8 @@
  *           with another key: nothing when their values are equal (member order aside), else an UPDATE
  *           or a REPLACE whose two keys differ. (Subtrees of more than SIRIX_DIFF_SAME_NODES_MAX
  *           values are taken for different.)
+ * Values    elements that are gone and new in one place with equal values, from either end of it, are
+ *           nothing: an array that was put anew lists what is different.
  * Text      change is decided by the stored text: 1.1 -> 1.10 is an UPDATE with equal_value.
  * Inverse   the changes from b to a are those from a to b with old and new swapped (INSERT is DELETE).
  * Order     by the keys of the changed nodes; of one container: same-named members, then deletes by

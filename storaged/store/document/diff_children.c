@@ -352,9 +352,10 @@ enum sirix_status sirix_diff_container_open(struct sirix_diff *diff,
     if (status == SIRIX_OK && !container->is_object) {
         status = find_moves(container, matched, count_before - container->before.count, err);
     }
-    if (status == SIRIX_OK && container->is_object && has_unmatched(&container->before) &&
+    if (status == SIRIX_OK && has_unmatched(&container->before) &&
         has_unmatched(&container->after)) {
-        status = sirix_diff_match_names(diff, err);
+        status = container->is_object ? sirix_diff_match_names(diff, err)
+                                      : sirix_diff_match_values(diff, err);
     }
     if (status != SIRIX_OK) {
         sirix_diff_container_deinit(container);

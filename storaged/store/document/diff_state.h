@@ -116,6 +116,12 @@ void sirix_diff_container_deinit(struct sirix_diff_container *container);
 enum sirix_status sirix_diff_match_names(struct sirix_diff *diff,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* --- diff_values.c ----------------------------------------------------------------------------- */
+
+/* Pairs elements of the open container that are gone with new ones of the same values. */
+enum sirix_status sirix_diff_match_values(struct sirix_diff *diff,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* --- diff_same.c ------------------------------------------------------------------------------- */
 
 /* Whether two scalars have one stored text; *out_equal_value, for numbers: at least one value. */

@@ -170,6 +170,16 @@ static void each_change_is_listed_once_and_nothing_else_is(void **state)
          1,
          "update /d 0.1234567890123456789012345 -> 0.1234567890123456789012346\n"
          "update /i 123456789012345678901234567890 -> 123456789012345678901234567891\n"},
+        /* And an array that is put anew lists what is different. */
+        {"[1,{\"a\":[2]},3,4]",
+         {{UPDATE, "", "[1,{\"a\":[2]},5,3,4]", NULL, 0, NULL}},
+         1,
+         "insert /[2] 5 at 2 after 10\n"},
+        {"[1,1,1,2]", {{UPDATE, "", "[1,1,2]", NULL, 0, NULL}}, 1, "delete /[2] 1 at 2 after 3\n"},
+        {"[1,2,3]",
+         {{UPDATE, "", "[1,7,3]", NULL, 0, NULL}},
+         1,
+         "delete /[1] 2 at 1 after 2\ninsert /[1] 7 at 1 after 5\n"},
         {"{\"a\":1,\"a\\u0000b\":2,\"\":3,\"a/b\":5,\"m~n\":6,\"[0]\":7}",
          {{UPDATE, "/", "4", NULL, 0, NULL},
           {UPDATE, "/a~1b", "6", NULL, 0, NULL},
