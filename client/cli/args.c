@@ -150,6 +150,56 @@ static enum sirix_status take_flag(int argc, const char **argv, int *at,
     return SIRIX_OK;
 }
 
+enum sirix_status sirixctl_args_lead(int argc, const char *const *argv,
+                                     const struct sirixctl_flags *common, int *out_count,
+                                     struct sirix_error *err)
+{
+    static const struct sirixctl_flags none = {NULL, 0};
+    int at = 0;
+
+    while (at < argc && strncmp(argv[at], "--", 2) == 0 && argv[at][2] != '\0') {
+        const char *name = argv[at] + 2;
+        size_t name_len = strcspn(name, "=");
+        size_t place = find_flag(common, name, name_len);
+
+        if (place == common->count) {
+            return fail_unknown(name, name_len, common, &none, err);
+        }
+        bool value_follows = common->items[place].value != NULL && name[name_len] != '=';
+        if (value_follows && at + 1 >= argc) {
+            return sirixctl_usage(err, "--%s needs a value: %s", common->items[place].name,
+                                  common->items[place].value);
+        }
+        at += value_follows ? 2 : 1;
+    }
+    *out_count = at;
+    return SIRIX_OK;
+}
+
+/* One dash. `-o` is most likely the long flag that begins so. */
+static enum sirix_status fail_short(const char *word, const struct sirixctl_flags *common,
+                                    const struct sirixctl_flags *own, struct sirix_error *err)
+{
+    const struct sirixctl_flags *tables[] = {own, common};
+
+    for (size_t t = 0; t < 2; t++) {
+        for (size_t i = 0; i < tables[t]->count; i++) {
+            if (tables[t]->items[i].name[0] == word[1]) {
+                return sirixctl_usage(
+                    err, "unknown flag %s; flags begin with two dashes, did you mean --%s?", word,
+                    tables[t]->items[i].name);
+            }
+        }
+    }
+    return sirixctl_usage(err, "unknown flag %s; flags begin with two dashes", word);
+}
+
+/* `-`, and numbers below zero. */
+static bool is_operand(const char *word)
+{
+    return word[0] != '-' || word[1] == '\0' || (word[1] >= '0' && word[1] <= '9');
+}
+
 enum sirix_status sirixctl_args_parse(int argc, const char **argv,
                                       const struct sirixctl_flags *common,
                                       const struct sirixctl_flags *own,
@@ -165,8 +215,8 @@ enum sirix_status sirixctl_args_parse(int argc, const char **argv,
             flags_are_over = true;
         } else if (!flags_are_over && strncmp(argv[at], "--", 2) == 0) {
             status = take_flag(argc, argv, &at, common, own, &args, err);
-        } else if (!flags_are_over && argv[at][0] == '-' && argv[at][1] != '\0') {
-            status = sirixctl_usage(err, "unknown flag %s; flags begin with two dashes", argv[at]);
+        } else if (!flags_are_over && !is_operand(argv[at])) {
+            status = fail_short(argv[at], common, own, err);
         } else if (args.operand_count == SIRIXCTL_OPERANDS_MAX) {
             status = sirixctl_usage(err, "more than %d arguments", SIRIXCTL_OPERANDS_MAX);
         } else {

@@ -1,10 +1,11 @@
 /*
  * The command line: a table of flags in, values and operands out.
  *
- *     --name value, --name=value, --flag, --, - (an operand)
+ *     --name value, --name=value, --flag, -- (ends the flags), - and -1 (operands)
  *
- * Flags may stand anywhere, before and after the operands. An unknown flag is refused with the
- * nearest known one. Values are views of argv.
+ * Flags may stand anywhere, before and after the operands; those of every command also before the
+ * command. A dash and a digit begin a number, not a flag. An unknown flag is refused with the nearest
+ * known one. Values are views of argv.
  */
 #ifndef SIRIX_CLI_ARGS_H
 #define SIRIX_CLI_ARGS_H
@@ -45,6 +46,14 @@ enum sirix_status sirixctl_args_parse(int argc, const char **argv,
                                       const struct sirixctl_flags *own,
                                       struct sirixctl_args *out_args,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * How many arguments stand before the command: flags that every command has, and their values. The
+ * caller moves them behind it, where sirixctl_args_parse() takes them. Errors as there.
+ */
+enum sirix_status sirixctl_args_lead(int argc, const char *const *argv,
+                                     const struct sirixctl_flags *common, int *out_count,
+                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* The known word that is nearest to an unknown one, if it is near enough; else NULL. */
 const char *sirixctl_nearest(const char *unknown, const char *const *known, size_t count);

@@ -43,19 +43,25 @@ enum sirixctl_write_flag {
     SIRIXCTL_WRITE_FLAG_COUNT,
 };
 
+/* What a shell reports of a program that wrote to nobody (SIGPIPE). */
+enum { SIRIXCTL_EXIT_PIPE = 141 };
+
 enum sirixctl_needs {
     SIRIXCTL_NEEDS_NOTHING,
     SIRIXCTL_NEEDS_READER,
     SIRIXCTL_NEEDS_WRITER,
 };
 
+struct sirixctl_command;
+
 /* One run of the program. */
 struct sirixctl {
+    const struct sirixctl_command *command;
     struct sirixctl_args args;
     struct sirixctl_out out; /* stdout */
     bool json;
     bool quiet;
-    struct sirix_client *client; /* NULL if the command needs none. */
+    struct sirix_client *client; /* NULL until sirixctl_connect(). */
     struct sirix_call_options call;
 };
 
@@ -64,6 +70,7 @@ struct sirixctl_command {
     const char *operands; /* "DB/RESOURCE FILE" */
     const char *summary;  /* One line. */
     const char *details;  /* More lines for its help, or NULL. */
+    const char *answer;   /* What --json prints, for docs/cli.md. */
     struct sirixctl_flags flags;
     size_t operands_min;
     size_t operands_max;
@@ -83,6 +90,19 @@ extern const struct sirixctl_flags sirixctl_common_flags;
         (table), sizeof(table) / sizeof((table)[0])                                                \
     }
 
+/* --- The server --------------------------------------------------------------------------------- */
+
+/* Whether the flags name one server, if the command needs any. */
+enum sirix_status sirixctl_check_door(const struct sirixctl *ctl,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Opens ctl->client, unless it is open. A command calls it (or sirixctl_view(), which does) when all
+ * that it was given is checked, and before its first call.
+ */
+enum sirix_status sirixctl_connect(struct sirixctl *ctl, struct sirix_error *err) SIRIX_MUST_CHECK;
+void sirixctl_disconnect(struct sirixctl *ctl);
+
 /* --- What commands share ------------------------------------------------------------------------ */
 
 /* Operand number at as DB/RESOURCE[@WHAT]. */
@@ -95,7 +115,21 @@ enum sirix_status sirixctl_write_operand(const struct sirixctl *ctl, size_t at,
                                          struct sirixctl_name *out_name,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* The view of a name, with the command's --branch (NULL: it has none or none was given). */
+/* Operand number at, and the command's --branch (NULL: none), as what they have to name. */
+enum sirix_status sirixctl_check_operand(const struct sirixctl *ctl, size_t at,
+                                         enum sirix_name_kind kind,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirixctl_check_branch(const char *branch,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Whether a text is one JSON value; the error has the pointer and offset of the mistake. */
+enum sirix_status sirixctl_check_json(struct sirix_bytes text,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * The view of a name, with the command's --branch (NULL: it has none or none was given). Checks both
+ * and connects.
+ */
 enum sirix_status sirixctl_view(struct sirixctl *ctl, const struct sirixctl_name *name,
                                 const char *branch, struct sirix_view *out_view,
                                 struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -1,96 +1,61 @@
 /*
  * sirixctl: the people's door to a storaged.
  *
- * Finds the command, reads its flags, connects, runs it, and tells its error. Answers go to stdout,
+ * Finds the command, reads its flags, runs it, and tells its error. Answers go to stdout,
  * everything else to stderr.
  */
-#include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/tell.h"
 
-enum { TIMEOUT_MAX_S = 4 * 1000 * 1000, CONNECT_MS = 2000, WORD_BYTES_MAX = 128 };
-
-/* --- Help ------------------------------------------------------------------------------------- */
-
-static void print_flags(FILE *file, const struct sirixctl_flags *flags)
-{
-    for (size_t i = 0; i < flags->count; i++) {
-        const struct sirixctl_flag *flag = &flags->items[i];
-        char left[64];
-
-        (void)snprintf(left, sizeof(left), "--%s%s%s", flag->name, flag->value != NULL ? " " : "",
-                       flag->value != NULL ? flag->value : "");
-        (void)fprintf(file, "  %-26s %s\n", left, flag->help);
-    }
-}
-
-static void print_exit_codes(FILE *file)
-{
-    static const enum sirix_status every_one[] = {
-#define SIRIX_X(upper, lower, grpc, jsonrpc, exit_code) SIRIX_##upper,
-        SIRIX_STATUS_LIST(SIRIX_X)
-#undef SIRIX_X
-    };
-
-    (void)fputs("\nExit codes (64 is also any mistake on the command line):\n", file);
-    for (size_t i = 0; i < sizeof(every_one) / sizeof(every_one[0]); i++) {
-        (void)fprintf(file, "  %3d %s\n", sirix_status_exit_code(every_one[i]),
-                      sirix_status_name(every_one[i]));
-    }
-}
-
-static void print_help(FILE *file)
-{
-    (void)fputs("Usage: sirixctl COMMAND (--storage ADDRESS | --data DIR) ...\n\nCommands:\n",
-                file);
-    for (size_t i = 0; i < sirixctl_command_count; i++) {
-        (void)fprintf(file, "  %-18s %s\n", sirixctl_commands[i]->name,
-                      sirixctl_commands[i]->summary);
-    }
-    (void)fputs("\nFlags of every command:\n", file);
-    print_flags(file, &sirixctl_common_flags);
-    (void)fputs("\nA resource is named DB/RESOURCE[@WHAT]. WHAT is a revision number, an RFC 3339\n"
-                "time, `main` for the head of main, or else a snapshot, or else a branch.\n"
-                "sirixctl COMMAND --help says more.\n",
-                file);
-    print_exit_codes(file);
-}
-
-static void print_command_help(FILE *file, const struct sirixctl_command *command)
-{
-    (void)fprintf(file, "Usage: sirixctl %s %s\n\n%s.\n", command->name, command->operands,
-                  command->summary);
-    if (command->details != NULL) {
-        (void)fprintf(file, "\n%s\n", command->details);
-    }
-    if (command->flags.count != 0) {
-        (void)fputs("\nFlags:\n", file);
-        print_flags(file, &command->flags);
-    }
-    (void)fputs("\nFlags of every command:\n", file);
-    print_flags(file, &sirixctl_common_flags);
-}
+enum { TIMEOUT_MAX_S = 4 * 1000 * 1000, WORD_BYTES_MAX = 128, COMMANDS_MAX = 64 };
 
 /* --- Finding the command ---------------------------------------------------------------------- */
 
-static enum sirix_status fail_no_command(const char *word, struct sirix_error *err)
+/* The second words of a first one: "create, list, delete"; "" where no command has two words. */
+static void list_second_words(const char *first, char *to, size_t to_bytes)
 {
-    const char *names[64];
+    size_t len = strlen(first);
+    size_t used = 0;
+
+    to[0] = '\0';
+    for (size_t i = 0; i < sirixctl_command_count; i++) {
+        const char *name = sirixctl_commands[i]->name;
+
+        if (strncmp(name, first, len) == 0 && name[len] == ' ' && used < to_bytes) {
+            int written =
+                snprintf(to + used, to_bytes - used, "%s%s", used != 0 ? ", " : "", name + len + 1);
+
+            used += written > 0 ? (size_t)written : 0;
+        }
+    }
+}
+
+static enum sirix_status fail_no_command(int argc, const char **argv, struct sirix_error *err)
+{
+    const char *names[COMMANDS_MAX];
+    char seconds[WORD_BYTES_MAX];
     size_t count = 0;
 
-    for (size_t i = 0; i < sirixctl_command_count && count < 64; i++) {
+    for (size_t i = 0; i < sirixctl_command_count && count < COMMANDS_MAX; i++) {
         names[count++] = sirixctl_commands[i]->name;
     }
-    const char *nearest = sirixctl_nearest(word, names, count);
+    list_second_words(argv[0], seconds, sizeof(seconds));
+    if (seconds[0] != '\0') {
+        return sirixctl_usage(err, "%s %.*s: there is %s", argv[0], WORD_BYTES_MAX,
+                              argc > 1 ? argv[1] : "what?", seconds);
+    }
+    const char *nearest = sirixctl_nearest(argv[0], names, count);
     if (nearest != NULL) {
-        return sirixctl_usage(err, "no command `%.*s`; did you mean `%s`?", WORD_BYTES_MAX, word,
+        return sirixctl_usage(err, "no command `%.*s`; did you mean `%s`?", WORD_BYTES_MAX, argv[0],
                               nearest);
     }
     return sirixctl_usage(err, "no command `%.*s`; sirixctl --help lists them", WORD_BYTES_MAX,
-                          word);
+                          argv[0]);
 }
 
 /* The command that the first word, or the first two, name; how many words to *out_words. */
@@ -150,37 +115,9 @@ static enum sirix_status read_common(struct sirixctl *ctl, struct sirix_error *e
     return SIRIX_OK;
 }
 
-static enum sirix_status connect(struct sirixctl *ctl, const struct sirixctl_command *command,
-                                 struct sirix_error *err)
+static enum sirix_status run_command(struct sirixctl *ctl, struct sirix_error *err)
 {
-    const char *storage = ctl->args.common[SIRIXCTL_STORAGE];
-    const char *data = ctl->args.common[SIRIXCTL_DATA];
-    const struct sirix_client_options options = {
-        .client_name = "sirixctl",
-        .connect_timeout_ms = CONNECT_MS,
-    };
-
-    if (command->needs == SIRIXCTL_NEEDS_NOTHING) {
-        return SIRIX_OK;
-    }
-    if ((storage == NULL) == (data == NULL)) {
-        return sirixctl_usage(err,
-                              "where is the data? give either --storage ADDRESS or --data DIR");
-    }
-    if (storage != NULL) {
-        return sirix_client_open(storage, &options, &ctl->client, err);
-    }
-    const struct sirix_embedded_options embedded = {
-        .read_only = command->needs == SIRIXCTL_NEEDS_READER,
-        .program = ctl->args.common[SIRIXCTL_STORAGED],
-        .client = options,
-    };
-    return sirix_embedded_open(data, &embedded, &ctl->client, err);
-}
-
-static enum sirix_status run_command(struct sirixctl *ctl, const struct sirixctl_command *command,
-                                     struct sirix_error *err)
-{
+    const struct sirixctl_command *command = ctl->command;
     size_t given = ctl->args.operand_count;
 
     if (given < command->operands_min || given > command->operands_max) {
@@ -188,135 +125,125 @@ static enum sirix_status run_command(struct sirixctl *ctl, const struct sirixctl
                               command->operands[0] != '\0' ? command->operands : "no arguments",
                               given > command->operands_max ? ", and nothing else" : "");
     }
-    enum sirix_status status = connect(ctl, command, err);
+    enum sirix_status status = sirixctl_check_door(ctl, err);
     if (status == SIRIX_OK) {
         status = command->run(ctl, err);
     }
     if (status == SIRIX_OK) {
-        status = sirixctl_out_finish(&ctl->out, err);
-    } else {
-        (void)fflush(stdout); /* What was answered before it failed. */
+        return sirixctl_out_finish(&ctl->out, err);
     }
-    sirix_client_close(ctl->client);
+    (void)fflush(stdout); /* What was answered before it failed. */
     return status;
 }
 
-/* --- Errors ----------------------------------------------------------------------------------- */
-
-static void print_error_json(struct sirixctl_out *out, const struct sirix_error *err)
+/* Whether an error is told as JSON, also where the flags could not be read. */
+static bool asks_for_json(int argc, const char **argv)
 {
-    struct sirixctl_json json;
-
-    sirixctl_json_init(&json);
-    sirixctl_json_object(&json, NULL);
-    sirixctl_json_object(&json, "error");
-    sirixctl_json_str(&json, "status", sirix_status_name(err->status));
-    sirixctl_json_str(&json, "reason", sirix_reason_name(err->reason));
-    sirixctl_json_str(&json, "message", err->text);
-    if (err->field[0] != '\0') {
-        sirixctl_json_str(&json, "field", err->field);
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            return true;
+        }
     }
-    if (err->pointer[0] != '\0') {
-        sirixctl_json_str(&json, "pointer", err->pointer);
-    }
-    if (err->has_offset) {
-        sirixctl_json_u64(&json, "offset", err->offset);
-    }
-    if (err->current_revision != 0) {
-        sirixctl_json_u64(&json, "currentRevision", err->current_revision);
-    }
-    if (err->retry_after_ms != 0) {
-        sirixctl_json_u64(&json, "retryAfterMs", err->retry_after_ms);
-    }
-    sirixctl_json_object_end(&json);
-    sirixctl_json_object_end(&json);
-    if (sirixctl_json_finish(&json, out, NULL) != SIRIX_OK) {
-        (void)fputs("{\"error\":{\"status\":\"internal\"}}\n", out->file);
-    }
+    return false;
 }
 
-static void print_error(struct sirixctl_out *out, const struct sirix_error *err)
+/* Puts the flags that stand before the command behind it. */
+static void move_lead(int lead, int words, const char **argv, const char **scratch)
 {
-    sirixctl_out_colour(out, SIRIXCTL_COLOUR_RED);
-    sirixctl_out_printf(out, "sirixctl: ");
-    sirixctl_out_colour(out, SIRIXCTL_COLOUR_NONE);
-    sirixctl_out_str(out, err->text);
-    sirixctl_out_printf(out, " (%s%s%s", sirix_status_name(err->status),
-                        err->reason != SIRIX_REASON_NONE ? ", " : "",
-                        err->reason != SIRIX_REASON_NONE ? sirix_reason_name(err->reason) : "");
-    if (err->field[0] != '\0') {
-        sirixctl_out_printf(out, "; field ");
-        sirixctl_out_str(out, err->field);
+    memcpy(scratch, argv, (size_t)lead * sizeof(*argv));
+    memmove(argv, argv + lead, (size_t)words * sizeof(*argv));
+    memcpy(argv + words, scratch, (size_t)lead * sizeof(*argv));
+}
+
+/* Finds the command and reads all flags; *out_done: help was wanted and is given. */
+static enum sirix_status read_line(struct sirixctl *ctl, int argc, const char **argv,
+                                   const char **scratch, bool *out_done, struct sirix_error *err)
+{
+    int lead = 0;
+    int words = 0;
+    enum sirix_status status = sirixctl_args_lead(argc, argv, &sirixctl_common_flags, &lead, err);
+
+    if (status != SIRIX_OK) {
+        return status;
     }
-    if (err->pointer[0] != '\0') {
-        sirixctl_out_printf(out, "; at ");
-        sirixctl_out_str(out, err->pointer);
+    if (lead == argc || strcmp(argv[lead], "help") == 0) {
+        bool asked = lead < argc || strcmp(argv[lead - 1], "--help") == 0;
+
+        sirixctl_help(asked ? stdout : stderr);
+        *out_done = true;
+        return asked ? SIRIX_OK : sirixctl_usage(err, "which command?");
     }
-    if (err->has_offset) {
-        sirixctl_out_printf(out, "; byte %" PRIu64, err->offset);
+    ctl->command = find_command(argc - lead, argv + lead, &words);
+    if (ctl->command == NULL) {
+        return fail_no_command(argc - lead, argv + lead, err);
     }
-    if (err->current_revision != 0) {
-        sirixctl_out_printf(out, "; the head is revision %" PRIu64, err->current_revision);
+    move_lead(lead, words, argv, scratch);
+    status = sirixctl_args_parse(argc - words, argv + words, &sirixctl_common_flags,
+                                 &ctl->command->flags, &ctl->args, err);
+    if (status == SIRIX_OK && ctl->args.common[SIRIXCTL_HELP] != NULL) {
+        sirixctl_help_command(stdout, ctl->command);
+        *out_done = true;
+        return SIRIX_OK;
     }
-    if (err->retry_after_ms != 0) {
-        sirixctl_out_printf(out, "; try again in %" PRIu64 " ms", err->retry_after_ms);
+    return status != SIRIX_OK ? status : read_common(ctl, err);
+}
+
+static void tell(struct sirixctl *ctl, const struct sirix_error *err, bool json)
+{
+    char hint[SIRIXCTL_HINT_BYTES_MAX];
+    struct sirixctl_out errors;
+
+    sirixctl_out_init(&errors, stderr, wants_colours(ctl->args.common[SIRIXCTL_COLOR], stderr));
+    if (json) {
+        sirixctl_tell_json(&errors, err);
+        return;
     }
-    sirixctl_out_printf(out, ")\n");
+    sirixctl_hint(ctl, err, hint);
+    sirixctl_tell_words(&errors, err, hint);
+}
+
+static enum sirix_status run_line(struct sirixctl *ctl, int argc, const char **argv,
+                                  const char **scratch)
+{
+    struct sirix_error err = {0};
+    bool json = asks_for_json(argc, argv);
+    bool done = false;
+    enum sirix_status status = read_line(ctl, argc, argv, scratch, &done, &err);
+
+    if (status == SIRIX_OK && !done) {
+        status = run_command(ctl, &err);
+    }
+    if (status != SIRIX_OK && !done) {
+        tell(ctl, &err, json);
+    }
+    sirixctl_disconnect(ctl);
+    return status;
 }
 
 int main(int argc, char **argv)
 {
-    const char **words = calloc((size_t)argc + 1, sizeof(*words));
-    const struct sirixctl_command *command = NULL;
+    size_t count = argc > 1 ? (size_t)argc - 1 : 0;
+    const char **words = calloc(2 * count + 1, sizeof(*words)); /* And as many to sort them. */
     struct sirixctl ctl = {.client = NULL};
-    struct sirix_error err = {0};
-    struct sirixctl_out errors;
-    int skipped = 0;
-    enum sirix_status status = SIRIX_OK;
 
-    sirixctl_out_init(&errors, stderr, false);
+    /* `| head` ends us without a word, also where somebody had that signal ignored. */
+    (void)signal(SIGPIPE, SIG_DFL);
     if (words == NULL) {
-        status = sirix_fail(&err, SIRIX_NO_MEMORY, "allocate the arguments");
-        goto out;
+        (void)fputs("sirixctl: out of memory\n", stderr);
+        return sirix_status_exit_code(SIRIX_NO_MEMORY);
     }
-    for (int i = 1; i < argc; i++) {
-        words[i - 1] = argv[i];
+    for (size_t i = 0; i < count; i++) {
+        words[i] = argv[i + 1];
     }
-    if (argc < 2) {
-        print_help(stderr);
+    enum sirix_status status = SIRIX_OK;
+    if (count == 0) {
+        sirixctl_help(stderr);
         status = SIRIX_UNSUPPORTED;
-        goto out;
-    }
-    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "help") == 0) {
-        print_help(stdout);
-        goto out;
-    }
-    if (strcmp(words[0], "--version") == 0) {
+    } else if (strcmp(words[0], "--version") == 0) {
         (void)puts("sirixctl " SIRIX_VERSION);
-        goto out;
+    } else {
+        status = run_line(&ctl, (int)count, words, words + count);
     }
-    command = find_command(argc - 1, words, &skipped);
-    status = command == NULL
-                 ? fail_no_command(words[0], &err)
-                 : sirixctl_args_parse(argc - 1 - skipped, words + skipped, &sirixctl_common_flags,
-                                       &command->flags, &ctl.args, &err);
-    if (status == SIRIX_OK && ctl.args.common[SIRIXCTL_HELP] != NULL) {
-        print_command_help(stdout, command);
-        goto out;
-    }
-    if (status == SIRIX_OK) {
-        status = read_common(&ctl, &err);
-    }
-    if (status == SIRIX_OK) {
-        status = run_command(&ctl, command, &err);
-    }
-    errors.colours = wants_colours(ctl.args.common[SIRIXCTL_COLOR], stderr);
-    if (status != SIRIX_OK && ctl.json) {
-        print_error_json(&errors, &err);
-    } else if (status != SIRIX_OK) {
-        print_error(&errors, &err);
-    }
-out:
     free(words);
     return sirix_status_exit_code(status);
 }

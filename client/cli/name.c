@@ -84,6 +84,16 @@ enum sirix_status sirixctl_name_refuse_at(const struct sirixctl_name *name, stru
                           name->what);
 }
 
+enum sirix_status sirixctl_name_check_branch(const struct sirixctl_name *name, const char *branch,
+                                             struct sirix_error *err)
+{
+    if (branch != NULL && name->at != SIRIXCTL_AT_NOTHING && name->at != SIRIXCTL_AT_TIMESTAMP) {
+        return sirixctl_usage(
+            err, "--branch and @%s name two things; a branch goes with a time only", name->what);
+    }
+    return SIRIX_OK;
+}
+
 /* A snapshot if the server has one of that name, else a branch. */
 static enum sirix_status resolve_label(struct sirix_client *client,
                                        const struct sirixctl_name *name,
@@ -117,15 +127,14 @@ enum sirix_status sirixctl_name_view(struct sirix_client *client, const struct s
                                      struct sirix_view *out_view, struct sirix_error *err)
 {
     struct sirix_view view = {.kind = SIRIX_VIEW_DEFAULT};
-    enum sirix_status status = SIRIX_OK;
+    enum sirix_status status = sirixctl_name_check_branch(name, branch, err);
 
+    if (status != SIRIX_OK) {
+        return status;
+    }
     if (branch != NULL) {
         view.kind = SIRIX_VIEW_BRANCH;
         view.name = branch;
-    }
-    if (branch != NULL && name->at != SIRIXCTL_AT_NOTHING && name->at != SIRIXCTL_AT_TIMESTAMP) {
-        return sirixctl_usage(
-            err, "--branch and @%s name two things; a branch goes with a time only", name->what);
     }
     switch (name->at) {
     case SIRIXCTL_AT_NOTHING:

@@ -48,6 +48,10 @@ enum sirix_status sirixctl_name_view(struct sirix_client *client, const struct s
                                      struct sirix_view *out_view,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* Whether --branch (may be NULL) goes with what stands behind the @. */
+enum sirix_status sirixctl_name_check_branch(const struct sirixctl_name *name, const char *branch,
+                                             struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* A name that is written, not read: no @ allowed. */
 enum sirix_status sirixctl_name_refuse_at(const struct sirixctl_name *name,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "json/reader.h"
+
 enum { READ_BYTES = 64 * 1024 };
 
 enum sirix_status sirixctl_resource_operand(const struct sirixctl *ctl, size_t at,
@@ -38,7 +40,54 @@ enum sirix_status sirixctl_view(struct sirixctl *ctl, const struct sirixctl_name
                                 const char *branch, struct sirix_view *out_view,
                                 struct sirix_error *err)
 {
-    return sirixctl_name_view(ctl->client, name, branch, &ctl->call, out_view, err);
+    enum sirix_status status = sirixctl_check_branch(branch, err);
+
+    if (status == SIRIX_OK) {
+        status = sirixctl_name_check_branch(name, branch, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirixctl_name_view(ctl->client, name, branch, &ctl->call, out_view, err);
+    }
+    return status;
+}
+
+enum sirix_status sirixctl_check_operand(const struct sirixctl *ctl, size_t at,
+                                         enum sirix_name_kind kind, struct sirix_error *err)
+{
+    static const char *const kind_names[] = {
+        [SIRIX_NAME_DATABASE] = "database",
+        [SIRIX_NAME_RESOURCE] = "resource",
+        [SIRIX_NAME_SNAPSHOT] = "snapshot",
+        [SIRIX_NAME_BRANCH] = "branch",
+    };
+
+    return sirix_name_check(kind, sirix_bytes_from_str(ctl->args.operands[at]), kind_names[kind],
+                            err);
+}
+
+enum sirix_status sirixctl_check_branch(const char *branch, struct sirix_error *err)
+{
+    return branch == NULL
+               ? SIRIX_OK
+               : sirix_name_check(SIRIX_NAME_BRANCH, sirix_bytes_from_str(branch), "--branch", err);
+}
+
+enum sirix_status sirixctl_check_json(struct sirix_bytes text, struct sirix_error *err)
+{
+    struct sirix_json_event event = {.kind = SIRIX_JSON_NEED_INPUT};
+    struct sirix_json_reader reader;
+    enum sirix_status status = SIRIX_OK;
+
+    sirix_json_reader_init(&reader, NULL);
+    sirix_json_reader_feed(&reader, text, true);
+    while (status == SIRIX_OK && event.kind != SIRIX_JSON_END) {
+        status = sirix_json_reader_next(&reader, &event, err);
+    }
+    sirix_json_reader_deinit(&reader);
+    return status;
 }
 
 enum sirix_status sirixctl_write_options(const struct sirixctl *ctl,
@@ -52,9 +101,12 @@ enum sirix_status sirixctl_write_options(const struct sirixctl *ctl,
         .idempotency_key = sirix_bytes_from_str(ctl->args.own[SIRIXCTL_IDEMPOTENCY_KEY]),
         .on_behalf_of = sirix_bytes_from_str(ctl->args.own[SIRIXCTL_ON_BEHALF_OF]),
     };
-    enum sirix_status status = sirixctl_parse_optional(expected, "--expected-revision", UINT64_MAX,
-                                                       &write.expected_revision, err);
+    enum sirix_status status = sirixctl_check_branch(ctl->args.own[SIRIXCTL_BRANCH], err);
 
+    if (status == SIRIX_OK) {
+        status = sirixctl_parse_optional(expected, "--expected-revision", UINT64_MAX,
+                                         &write.expected_revision, err);
+    }
     if (status == SIRIX_OK) {
         *out_write = write;
     }

@@ -1,8 +1,4 @@
-/*
- * sirixctl apply DB/RESOURCE PATCH.json     an RFC 6902 patch as one revision
- *
- * JSON: the write result (revision, ...), "operations" (done), "tests" (passed).
- */
+/* sirixctl apply DB/RESOURCE PATCH.json     an RFC 6902 patch as one revision */
 #include "cli/commands/apply.h"
 
 #include <inttypes.h>
@@ -81,7 +77,7 @@ static enum sirix_status answer(struct sirixctl *ctl, const struct sirixctl_plan
 }
 
 static enum sirix_status execute(struct sirixctl *ctl, const struct sirixctl_plan *plan,
-                                 struct sirix_error *err)
+                                 const struct sirix_write_options *write, struct sirix_error *err)
 {
     struct sirix_write_result result = {.revision = plan->view.revision};
     struct sirix_apply_result *applied = NULL;
@@ -91,15 +87,16 @@ static enum sirix_status execute(struct sirixctl *ctl, const struct sirixctl_pla
         .branch = ctl->args.own[SIRIXCTL_BRANCH],
         .operations = plan->operations,
         .operation_count = plan->count,
+        .write = *write,
     };
-    enum sirix_status status = sirixctl_write_options(ctl, &request.write, err);
+    enum sirix_status status = SIRIX_OK;
 
-    if (status == SIRIX_OK && !request.write.has_expected_revision) {
+    if (!request.write.has_expected_revision) {
         /* The keys are those of this revision; with another head they may mean other nodes. */
         request.write.has_expected_revision = true;
         request.write.expected_revision = plan->view.revision;
     }
-    if (status == SIRIX_OK && plan->count != 0 && ctl->args.own[FLAG_DRY_RUN] == NULL) {
+    if (plan->count != 0 && ctl->args.own[FLAG_DRY_RUN] == NULL) {
         status = sirix_client_apply(ctl->client, &request, &ctl->call, &applied, err);
     }
     if (status == SIRIX_OK && applied != NULL) {
@@ -118,8 +115,12 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
     struct sirixctl_name name;
     struct sirix_arena arena;
     struct sirixctl_plan plan = {.ctl = ctl, .name = &name, .arena = &arena};
+    struct sirix_write_options write;
     enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
 
+    if (status == SIRIX_OK) {
+        status = sirixctl_write_options(ctl, &write, err);
+    }
     if (status != SIRIX_OK) {
         return status;
     }
@@ -132,7 +133,7 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
         status = sirixctl_plan_patch(&plan, &tree, err);
     }
     if (status == SIRIX_OK) {
-        status = execute(ctl, &plan, err);
+        status = execute(ctl, &plan, &write, err);
     }
     sirix_arena_deinit(&arena);
     return status;
@@ -144,6 +145,8 @@ const struct sirixctl_command sirixctl_apply = {
     .summary = "Apply an RFC 6902 patch as one revision",
     .details = "`-` is stdin. Tests are checked first; if the head moves meanwhile, nothing\n"
                "happens. A place inside a value that the same patch adds cannot be named.",
+    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
+              "\"operations\",\"tests\"}",
     .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 2,
     .operands_max = 2,

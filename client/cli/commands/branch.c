@@ -3,10 +3,6 @@
  * sirixctl branch list DB/RESOURCE
  * sirixctl branch delete DB/RESOURCE NAME
  * sirixctl branch promote DB/RESOURCE NAME
- *
- * JSON: create {"branch","revision","baseRevision","expiresAt"}; list {"branches":[{"name",
- * "revision","timestamp","baseRevision","createdAt","expiresAt"}]}; delete {"branch","revision"};
- * promote {"branch","target","revision","previousRevision","changed"}.
  */
 #include <inttypes.h>
 
@@ -63,6 +59,9 @@ static enum sirix_status run_create(struct sirixctl *ctl, struct sirix_error *er
     enum sirix_status status = sirixctl_resource_operand(ctl, 0, &name, err);
 
     if (status == SIRIX_OK) {
+        status = sirixctl_check_operand(ctl, 1, SIRIX_NAME_BRANCH, err);
+    }
+    if (status == SIRIX_OK) {
         status = sirixctl_parse_optional(ttl, "--ttl", TTL_MAX_S, &ttl_s, err);
     }
     if (status == SIRIX_OK) {
@@ -112,6 +111,9 @@ static enum sirix_status run_list(struct sirixctl *ctl, struct sirix_error *err)
     struct sirixctl_json json;
     enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
 
+    if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
     if (status != SIRIX_OK) {
         return status;
     }
@@ -146,6 +148,12 @@ static enum sirix_status run_delete(struct sirixctl *ctl, struct sirix_error *er
     struct sirixctl_json json;
     enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
 
+    if (status == SIRIX_OK) {
+        status = sirixctl_check_operand(ctl, 1, SIRIX_NAME_BRANCH, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
     if (status == SIRIX_OK) {
         request.database = name.database;
         request.resource = name.resource;
@@ -210,6 +218,15 @@ static enum sirix_status run_promote(struct sirixctl *ctl, struct sirix_error *e
                                          &request.write.expected_revision, err);
     }
     if (status == SIRIX_OK) {
+        status = sirixctl_check_operand(ctl, 1, SIRIX_NAME_BRANCH, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirixctl_check_branch(request.target, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
+    if (status == SIRIX_OK) {
         request.database = name.database;
         request.resource = name.resource;
         status = sirix_client_promote(ctl->client, &request, &ctl->call, &result, err);
@@ -221,6 +238,8 @@ const struct sirixctl_command sirixctl_branch_create = {
     .name = "branch create",
     .operands = "DB/RESOURCE[@WHAT] NAME",
     .summary = "Begin a branch; nothing is copied",
+    .answer =
+        "{\"branch\",\"revision\",\"timestamp\",\"baseRevision\",\"createdAt\",\"expiresAt\"}",
     .flags = SIRIXCTL_FLAGS(create_flags),
     .operands_min = 2,
     .operands_max = 2,
@@ -232,6 +251,8 @@ const struct sirixctl_command sirixctl_branch_list = {
     .name = "branch list",
     .operands = "DB/RESOURCE",
     .summary = "List the branches",
+    .answer = "{\"branches\":[{\"name\",\"revision\",\"timestamp\",\"baseRevision\",\"createdAt\","
+              "\"expiresAt\"}]}",
     .operands_min = 1,
     .operands_max = 1,
     .needs = SIRIXCTL_NEEDS_READER,
@@ -242,6 +263,7 @@ const struct sirixctl_command sirixctl_branch_delete = {
     .name = "branch delete",
     .operands = "DB/RESOURCE NAME",
     .summary = "Remove a branch",
+    .answer = "{\"branch\",\"revision\"}",
     .operands_min = 2,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_WRITER,
@@ -252,6 +274,7 @@ const struct sirixctl_command sirixctl_branch_promote = {
     .name = "branch promote",
     .operands = "DB/RESOURCE NAME",
     .summary = "Move main (or --target) to the head of a branch",
+    .answer = "{\"branch\",\"target\",\"revision\",\"previousRevision\",\"changed\"}",
     .flags = SIRIXCTL_FLAGS(promote_flags),
     .operands_min = 2,
     .operands_max = 2,

@@ -1,4 +1,4 @@
-/* One row a command; each is in the file of its name, with the shape of its JSON answer. */
+/* One row a command; each is in the file of its name. */
 #ifndef SIRIX_CLI_COMMANDS_H
 #define SIRIX_CLI_COMMANDS_H
 

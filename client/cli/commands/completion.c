@@ -186,6 +186,7 @@ const struct sirixctl_command sirixctl_completion = {
     .operands = "bash|zsh|fish",
     .summary = "Print a completion script for a shell",
     .details = "bash: source <(sirixctl completion bash)",
+    .answer = "the script, as without it",
     .operands_min = 1,
     .operands_max = 1,
     .needs = SIRIXCTL_NEEDS_NOTHING,

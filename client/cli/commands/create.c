@@ -1,8 +1,6 @@
 /*
  * sirixctl create DB | DB/RESOURCE
  * sirixctl drop DB | DB/RESOURCE --yes
- *
- * JSON: {"database","resource"?,"created"|"dropped":true}.
  */
 #include "cli/commands/commands.h"
 
@@ -48,6 +46,9 @@ static enum sirix_status run_create(struct sirixctl *ctl, struct sirix_error *er
     struct sirixctl_name name;
     enum sirix_status status = parse_operand(ctl, &name, err);
 
+    if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
     if (status == SIRIX_OK && name.resource[0] == '\0') {
         status = sirix_client_create_database(ctl->client, name.database, NULL, &ctl->call, err);
     } else if (status == SIRIX_OK) {
@@ -65,6 +66,9 @@ static enum sirix_status run_drop(struct sirixctl *ctl, struct sirix_error *err)
     if (status == SIRIX_OK && ctl->args.own[FLAG_YES] == NULL) {
         status = sirixctl_usage(err, "drop removes every revision; say --yes if that is meant");
     }
+    if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
     if (status == SIRIX_OK && name.resource[0] == '\0') {
         status = sirix_client_drop_database(ctl->client, name.database, NULL, &ctl->call, err);
     } else if (status == SIRIX_OK) {
@@ -78,6 +82,7 @@ const struct sirixctl_command sirixctl_create = {
     .name = "create",
     .operands = "DB | DB/RESOURCE",
     .summary = "Make a database, or a resource without a value",
+    .answer = "{\"database\",\"resource\"?,\"created\":true}",
     .operands_min = 1,
     .operands_max = 1,
     .needs = SIRIXCTL_NEEDS_WRITER,
@@ -88,6 +93,7 @@ const struct sirixctl_command sirixctl_drop = {
     .name = "drop",
     .operands = "DB | DB/RESOURCE",
     .summary = "Remove a database or a resource with all its revisions",
+    .answer = "{\"database\",\"resource\"?,\"dropped\":true}",
     .flags = SIRIXCTL_FLAGS(drop_flags),
     .operands_min = 1,
     .operands_max = 1,

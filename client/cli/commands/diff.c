@@ -1,13 +1,10 @@
 /*
  * sirixctl diff DB/RESOURCE[@TO]
- * sirixctl diff DB/RESOURCE[@FROM] [@TO]    what leads from the first to the second
- *
- * JSON: {"fromRevision","toRevision","changes":[{"type","nodeKey","path","oldValue"?,"newValue"?,
- * "oldCut"?,"newCut"?,"oldName"?,"newName"?,"oldIndex"?,"newIndex"?,"equalValue"?}],"counts":
- * {"inserts","deletes","updates","replaces","renames","moves"},"truncated"}; with --json-patch the
- * RFC 6902 array alone.
+ * sirixctl diff DB/RESOURCE[@FROM] DB/RESOURCE[@TO]    what leads from the first to the second;
+ *                                                      the second may be written as @TO
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/commands/commands.h"
 
@@ -175,35 +172,57 @@ static enum sirix_status show(struct sirixctl *ctl, struct sirix_diff_stream *st
     return sirixctl_json_end(&json, ctl->json && !patch ? &ctl->out : NULL, status, err);
 }
 
-/* The two ends: one operand names `to`, two name both; the second may be @WHAT alone. */
+/* The second end: @WHAT, or in full, which then has to name the same resource. */
+static enum sirix_status read_second(const struct sirixctl *ctl, const struct sirixctl_name *first,
+                                     struct sirixctl_name *out_second, struct sirix_error *err)
+{
+    const char *text = ctl->args.operands[1];
+    struct sirixctl_name second = *first;
+
+    second.at = SIRIXCTL_AT_NOTHING;
+    if (text[0] == '@') {
+        *out_second = second;
+        return sirixctl_name_parse_at(text + 1, out_second, err);
+    }
+    enum sirix_status status = sirixctl_resource_operand(ctl, 1, &second, err);
+    if (status == SIRIX_OK && (strcmp(first->database, second.database) != 0 ||
+                               strcmp(first->resource, second.resource) != 0)) {
+        status = sirixctl_usage(err,
+                                "a diff is between two revisions of one resource, not between "
+                                "%s/%s and %s/%s",
+                                first->database, first->resource, second.database, second.resource);
+    }
+    if (status == SIRIX_OK) {
+        *out_second = second;
+    }
+    return status;
+}
+
+/* --branch, for an end that names nothing itself or a time. */
+static const char *branch_of(const struct sirixctl *ctl, const struct sirixctl_name *end)
+{
+    bool bare = end->at == SIRIXCTL_AT_NOTHING || end->at == SIRIXCTL_AT_TIMESTAMP;
+
+    return bare || ctl->args.operand_count == 1 ? ctl->args.own[FLAG_BRANCH] : NULL;
+}
+
+/* One operand names `to`, two name both. */
 static enum sirix_status read_ends(struct sirixctl *ctl, struct sirixctl_name *first,
                                    struct sirixctl_name *second, struct sirix_diff_request *request,
                                    struct sirix_error *err)
 {
-    const char *branch = ctl->args.own[FLAG_BRANCH];
-    bool two = ctl->args.operand_count == 2;
     enum sirix_status status = sirixctl_resource_operand(ctl, 0, first, err);
 
+    request->has_from = ctl->args.operand_count == 2;
     *second = *first;
-    if (status == SIRIX_OK && two) {
-        const char *text = ctl->args.operands[1];
-
-        if (text[0] != '@') {
-            return sirixctl_usage(err, "the second end is written as @WHAT");
-        }
-        status = sirixctl_name_parse_at(text + 1, second, err);
+    if (status == SIRIX_OK && request->has_from) {
+        status = read_second(ctl, first, second, err);
     }
     if (status == SIRIX_OK) {
-        /* A branch that is named goes with the ends that name nothing themselves. */
-        bool bare = second->at == SIRIXCTL_AT_NOTHING || second->at == SIRIXCTL_AT_TIMESTAMP;
-
-        status = sirixctl_view(ctl, second, bare || !two ? branch : NULL, &request->to, err);
+        status = sirixctl_view(ctl, second, branch_of(ctl, second), &request->to, err);
     }
-    if (status == SIRIX_OK && two) {
-        bool bare = first->at == SIRIXCTL_AT_NOTHING || first->at == SIRIXCTL_AT_TIMESTAMP;
-
-        request->has_from = true;
-        status = sirixctl_view(ctl, first, bare ? branch : NULL, &request->from, err);
+    if (status == SIRIX_OK && request->has_from) {
+        status = sirixctl_view(ctl, first, branch_of(ctl, first), &request->from, err);
     }
     return status;
 }
@@ -243,9 +262,18 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
 
 const struct sirixctl_command sirixctl_diff = {
     .name = "diff",
-    .operands = "DB/RESOURCE[@TO] | DB/RESOURCE[@FROM] @TO",
+    .operands = "DB/RESOURCE[@TO] | DB/RESOURCE[@FROM] [DB/RESOURCE][@TO]",
     .summary = "Show what changed between two revisions",
-    .details = "With one end: what that revision changed in its parent.",
+    .details =
+        "With one end: what that revision changed in its parent. The second end is of the same\n"
+        "resource, which need not be written again: diff shop/users@3 @main.",
+    .answer = "{\"fromRevision\",\"toRevision\",\"changes\":[{\"type\",\"nodeKey\",\"path\","
+              "\"oldValue\"|\"oldText\"?,\n"
+              "\"newValue\"|\"newText\"?,\"oldName\"?,\"newName\"?,\"oldIndex\"?,\"newIndex\"?,"
+              "\"equalValue\"?}],\n"
+              "\"counts\":{\"inserts\",\"deletes\",\"updates\",\"replaces\",\"renames\",\"moves\"},"
+              "\"truncated\"}\n"
+              "with --stat: no \"changes\"; with --json-patch: the RFC 6902 array alone",
     .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 2,

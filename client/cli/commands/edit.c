@@ -8,7 +8,6 @@
  * sirixctl move DB/RESOURCE NODE TO         into TO, or beside it
  *
  * NODE and TO are keys or paths; JSON is a text, @FILE, or - for stdin.
- * JSON answer: the write result (revision, ...), "nodeKeys", "kind".
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,19 +40,25 @@ static const struct sirixctl_flag plain_flags[] = {SIRIXCTL_WRITE_FLAGS};
 
 /* --- Reading the command line ----------------------------------------------------------------- */
 
-/* The key of the node that operand number at names on the branch that is written. */
-static enum sirix_status node_operand(struct sirixctl *ctl, const struct sirixctl_name *name,
-                                      size_t at, uint64_t *out_key, struct sirix_error *err)
+/* What a command was given, all of it checked before anything connects. */
+struct edit {
+    struct sirixctl_name name;
+    struct sirix_write_options write;
+    struct sirix_target node;
+    char *owned; /* The text of a file; free() it. */
+};
+
+/* DB/RESOURCE, NODE, and the flags of a write. */
+static enum sirix_status read_edit(const struct sirixctl *ctl, struct edit *edit,
+                                   struct sirix_error *err)
 {
-    struct sirix_target target;
-    struct sirix_view view;
-    enum sirix_status status = sirixctl_target(ctl->args.operands[at], &target, err);
+    enum sirix_status status = sirixctl_write_operand(ctl, 0, &edit->name, err);
 
     if (status == SIRIX_OK) {
-        status = sirixctl_view(ctl, name, ctl->args.own[SIRIXCTL_BRANCH], &view, err);
+        status = sirixctl_write_options(ctl, &edit->write, err);
     }
     if (status == SIRIX_OK) {
-        status = sirixctl_target_key(ctl, name, &view, &target, out_key, err);
+        status = sirixctl_target(ctl->args.operands[1], &edit->node, err);
     }
     return status;
 }
@@ -66,12 +71,13 @@ static enum sirix_status value_operand(const char *text, struct sirix_bytes *out
 
     if (text[0] != '@' && strcmp(text, "-") != 0) {
         *out_value = sirix_bytes_from_str(text);
-        return SIRIX_OK;
+        return sirixctl_check_json(*out_value, err);
     }
     const char *path = text[0] == '@' ? text + 1 : text;
     enum sirix_status status = sirixctl_read_file(path, VALUE_BYTES_MAX, out_owned, &len, err);
     if (status == SIRIX_OK) {
         *out_value = (struct sirix_bytes){.data = *out_owned, .len = len};
+        status = sirixctl_check_json(*out_value, err);
     }
     return status;
 }
@@ -102,22 +108,33 @@ static enum sirix_status answer(struct sirixctl *ctl, const struct sirix_apply_r
     return sirixctl_json_finish(&json, &ctl->out, err);
 }
 
-static enum sirix_status apply_one(struct sirixctl *ctl, const struct sirixctl_name *name,
+/* The key of a node on the branch that is written. */
+static enum sirix_status find_node(struct sirixctl *ctl, const struct edit *edit,
+                                   const struct sirix_target *target, uint64_t *out_key,
+                                   struct sirix_error *err)
+{
+    struct sirix_view view;
+    enum sirix_status status =
+        sirixctl_view(ctl, &edit->name, ctl->args.own[SIRIXCTL_BRANCH], &view, err);
+
+    return status != SIRIX_OK ? status
+                              : sirixctl_target_key(ctl, &edit->name, &view, target, out_key, err);
+}
+
+static enum sirix_status apply_one(struct sirixctl *ctl, const struct edit *edit,
                                    const struct sirix_operation *operation, struct sirix_error *err)
 {
     struct sirix_apply_result *result = NULL;
     struct sirix_apply_request request = {
-        .database = name->database,
-        .resource = name->resource,
+        .database = edit->name.database,
+        .resource = edit->name.resource,
         .branch = ctl->args.own[SIRIXCTL_BRANCH],
+        .write = edit->write,
         .operations = operation,
         .operation_count = 1,
     };
-    enum sirix_status status = sirixctl_write_options(ctl, &request.write, err);
+    enum sirix_status status = sirix_client_apply(ctl->client, &request, &ctl->call, &result, err);
 
-    if (status == SIRIX_OK) {
-        status = sirix_client_apply(ctl->client, &request, &ctl->call, &result, err);
-    }
     if (status == SIRIX_OK) {
         status = answer(ctl, result, err);
     }
@@ -132,23 +149,22 @@ static enum sirix_status run_insert(struct sirixctl *ctl, struct sirix_error *er
         .has_name = ctl->args.own[FLAG_NAME] != NULL,
         .name = sirix_bytes_from_str(ctl->args.own[FLAG_NAME]),
     };
-    struct sirixctl_name name;
-    char *owned = NULL;
-    enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
+    struct edit edit = {.owned = NULL};
+    enum sirix_status status = read_edit(ctl, &edit, err);
 
     if (status == SIRIX_OK) {
         status = sirixctl_position(ctl->args.own[FLAG_POSITION], &operation.place, err);
     }
     if (status == SIRIX_OK) {
-        status = node_operand(ctl, &name, 1, &operation.place.node_key, err);
+        status = value_operand(ctl->args.operands[2], &operation.json, &edit.owned, err);
     }
     if (status == SIRIX_OK) {
-        status = value_operand(ctl->args.operands[2], &operation.json, &owned, err);
+        status = find_node(ctl, &edit, &edit.node, &operation.place.node_key, err);
     }
     if (status == SIRIX_OK) {
-        status = apply_one(ctl, &name, &operation, err);
+        status = apply_one(ctl, &edit, &operation, err);
     }
-    free(owned);
+    free(edit.owned);
     return status;
 }
 
@@ -158,33 +174,38 @@ static enum sirix_status run_update(struct sirixctl *ctl, struct sirix_error *er
         .kind =
             ctl->args.own[FLAG_REPLACE] != NULL ? SIRIX_OPERATION_REPLACE : SIRIX_OPERATION_UPDATE,
     };
-    struct sirixctl_name name;
-    char *owned = NULL;
-    enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
+    struct edit edit = {.owned = NULL};
+    enum sirix_status status = read_edit(ctl, &edit, err);
 
     if (status == SIRIX_OK) {
-        status = node_operand(ctl, &name, 1, &operation.node_key, err);
+        status = value_operand(ctl->args.operands[2], &operation.json, &edit.owned, err);
     }
     if (status == SIRIX_OK) {
-        status = value_operand(ctl->args.operands[2], &operation.json, &owned, err);
+        status = find_node(ctl, &edit, &edit.node, &operation.node_key, err);
     }
     if (status == SIRIX_OK) {
-        status = apply_one(ctl, &name, &operation, err);
+        status = apply_one(ctl, &edit, &operation, err);
     }
-    free(owned);
+    free(edit.owned);
     return status;
+}
+
+/* Commands that have no value: finds their node, then does it. */
+static enum sirix_status apply_to_node(struct sirixctl *ctl, const struct edit *edit,
+                                       struct sirix_operation *operation, struct sirix_error *err)
+{
+    enum sirix_status status = find_node(ctl, edit, &edit->node, &operation->node_key, err);
+
+    return status != SIRIX_OK ? status : apply_one(ctl, edit, operation, err);
 }
 
 static enum sirix_status run_delete(struct sirixctl *ctl, struct sirix_error *err)
 {
     struct sirix_operation operation = {.kind = SIRIX_OPERATION_DELETE};
-    struct sirixctl_name name;
-    enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
+    struct edit edit = {.owned = NULL};
+    enum sirix_status status = read_edit(ctl, &edit, err);
 
-    if (status == SIRIX_OK) {
-        status = node_operand(ctl, &name, 1, &operation.node_key, err);
-    }
-    return status != SIRIX_OK ? status : apply_one(ctl, &name, &operation, err);
+    return status != SIRIX_OK ? status : apply_to_node(ctl, &edit, &operation, err);
 }
 
 static enum sirix_status run_rename(struct sirixctl *ctl, struct sirix_error *err)
@@ -193,13 +214,10 @@ static enum sirix_status run_rename(struct sirixctl *ctl, struct sirix_error *er
         .kind = SIRIX_OPERATION_RENAME,
         .name = sirix_bytes_from_str(ctl->args.operands[2]),
     };
-    struct sirixctl_name name;
-    enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
+    struct edit edit = {.owned = NULL};
+    enum sirix_status status = read_edit(ctl, &edit, err);
 
-    if (status == SIRIX_OK) {
-        status = node_operand(ctl, &name, 1, &operation.node_key, err);
-    }
-    return status != SIRIX_OK ? status : apply_one(ctl, &name, &operation, err);
+    return status != SIRIX_OK ? status : apply_to_node(ctl, &edit, &operation, err);
 }
 
 static enum sirix_status run_move(struct sirixctl *ctl, struct sirix_error *err)
@@ -209,19 +227,20 @@ static enum sirix_status run_move(struct sirixctl *ctl, struct sirix_error *err)
         .has_name = ctl->args.own[FLAG_NAME] != NULL,
         .name = sirix_bytes_from_str(ctl->args.own[FLAG_NAME]),
     };
-    struct sirixctl_name name;
-    enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
+    struct edit edit = {.owned = NULL};
+    struct sirix_target to;
+    enum sirix_status status = read_edit(ctl, &edit, err);
 
     if (status == SIRIX_OK) {
         status = sirixctl_position(ctl->args.own[FLAG_POSITION], &operation.place, err);
     }
     if (status == SIRIX_OK) {
-        status = node_operand(ctl, &name, 1, &operation.node_key, err);
+        status = sirixctl_target(ctl->args.operands[2], &to, err);
     }
     if (status == SIRIX_OK) {
-        status = node_operand(ctl, &name, 2, &operation.place.node_key, err);
+        status = find_node(ctl, &edit, &to, &operation.place.node_key, err);
     }
-    return status != SIRIX_OK ? status : apply_one(ctl, &name, &operation, err);
+    return status != SIRIX_OK ? status : apply_to_node(ctl, &edit, &operation, err);
 }
 
 const struct sirixctl_command sirixctl_insert = {
@@ -230,6 +249,8 @@ const struct sirixctl_command sirixctl_insert = {
     .summary = "Insert a value below or beside a node",
     .details = "JSON is a text, @FILE, or - for stdin. Into an object: with --name, or an object\n"
                "whose members are inserted.",
+    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
+              "\"nodeKeys\",\"kind\"}",
     .flags = SIRIXCTL_FLAGS(place_flags),
     .operands_min = 3,
     .operands_max = 3,
@@ -242,6 +263,8 @@ const struct sirixctl_command sirixctl_update = {
     .operands = "DB/RESOURCE NODE JSON",
     .summary = "Set the value of a node",
     .details = "JSON is a text, @FILE, or - for stdin.",
+    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
+              "\"nodeKeys\",\"kind\"}",
     .flags = SIRIXCTL_FLAGS(update_flags),
     .operands_min = 3,
     .operands_max = 3,
@@ -253,6 +276,8 @@ const struct sirixctl_command sirixctl_delete = {
     .name = "delete",
     .operands = "DB/RESOURCE NODE",
     .summary = "Delete a node and what is below it",
+    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
+              "\"nodeKeys\",\"kind\"}",
     .flags = SIRIXCTL_FLAGS(plain_flags),
     .operands_min = 2,
     .operands_max = 2,
@@ -264,6 +289,8 @@ const struct sirixctl_command sirixctl_rename = {
     .name = "rename",
     .operands = "DB/RESOURCE NODE NAME",
     .summary = "Give a member another name",
+    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
+              "\"nodeKeys\",\"kind\"}",
     .flags = SIRIXCTL_FLAGS(plain_flags),
     .operands_min = 3,
     .operands_max = 3,
@@ -275,6 +302,8 @@ const struct sirixctl_command sirixctl_move = {
     .name = "move",
     .operands = "DB/RESOURCE NODE TO",
     .summary = "Move a node into or beside another one",
+    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
+              "\"nodeKeys\",\"kind\"}",
     .flags = SIRIXCTL_FLAGS(place_flags),
     .operands_min = 3,
     .operands_max = 3,

@@ -4,8 +4,11 @@
  * Writes the JSON text, followed by a newline; --json changes nothing about it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
@@ -49,31 +52,68 @@ static enum sirix_status copy_stream(struct sirix_document_stream *stream, struc
     return sirixctl_out_finish(out, err);
 }
 
-/* Into a file beside the wanted one, which takes its name at the end. */
+static enum sirix_status fail_file(struct sirix_error *err, const char *what, const char *path)
+{
+    return sirix_fail(err, SIRIX_IO, "%s `%s`: %s", what, path, strerror(errno));
+}
+
+/* Writes all of it to fd, which it closes; durable says whether the disk is waited for. */
+static enum sirix_status copy_to_fd(struct sirix_document_stream *stream, int fd, const char *path,
+                                    bool durable, struct sirix_error *err)
+{
+    FILE *file = fdopen(fd, "w");
+    struct sirixctl_out out;
+
+    if (file == NULL) {
+        (void)close(fd);
+        return fail_file(err, "write", path);
+    }
+    sirixctl_out_init(&out, file, false);
+    enum sirix_status status = copy_stream(stream, &out, err);
+    if (status == SIRIX_OK && durable && fsync(fd) != 0) {
+        status = fail_file(err, "write", path);
+    }
+    if (fclose(file) != 0 && status == SIRIX_OK) {
+        status = fail_file(err, "write", path);
+    }
+    return status;
+}
+
+/* The permissions that a new file would have got; mkstemp() gives fewer. */
+static mode_t new_file_mode(void)
+{
+    mode_t mask = umask(0);
+
+    (void)umask(mask);
+    return 0666 & ~mask;
+}
+
+/* Into a new file beside the wanted one, which takes its name at the end. */
 static enum sirix_status copy_to_file(struct sirix_document_stream *stream, const char *path,
                                       struct sirix_error *err)
 {
     char part[PATH_BYTES_MAX];
-    struct sirixctl_out out;
-    int len = snprintf(part, sizeof(part), "%s.part", path);
+    struct stat before = {0};
+    bool exists = stat(path, &before) == 0;
+    int len = snprintf(part, sizeof(part), "%s.XXXXXX", path);
 
+    if (exists && !S_ISREG(before.st_mode)) {
+        /* A device or pipe: it has no name to take. */
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+        return fd < 0 ? fail_file(err, "open", path) : copy_to_fd(stream, fd, path, false, err);
+    }
     if (len < 0 || (size_t)len >= sizeof(part)) {
         return sirixctl_usage(err, "--output: the path is too long");
     }
-    FILE *file = fopen(part, "we");
-    if (file == NULL) {
-        return sirix_fail(err, SIRIX_IO, "make `%s`: %s", part, strerror(errno));
+    int fd = mkostemp(part, O_CLOEXEC);
+    if (fd < 0) {
+        return fail_file(err, "make a file beside", path);
     }
-    sirixctl_out_init(&out, file, false);
-    enum sirix_status status = copy_stream(stream, &out, err);
-    if (status == SIRIX_OK && fsync(fileno(file)) != 0 && errno != EINVAL) {
-        status = sirix_fail(err, SIRIX_IO, "write `%s`: %s", part, strerror(errno));
-    }
-    if (fclose(file) != 0 && status == SIRIX_OK) {
-        status = sirix_fail(err, SIRIX_IO, "write `%s`: %s", part, strerror(errno));
-    }
+    (void)fchmod(fd, exists ? before.st_mode & 07777 : new_file_mode()); /* Else fewer. */
+    enum sirix_status status = copy_to_fd(stream, fd, path, true, err);
     if (status == SIRIX_OK && rename(part, path) != 0) {
-        status = sirix_fail(err, SIRIX_IO, "rename to `%s`: %s", path, strerror(errno));
+        status = fail_file(err, "rename to", path);
     }
     if (status != SIRIX_OK) {
         (void)unlink(part);
@@ -122,6 +162,7 @@ const struct sirixctl_command sirixctl_export = {
     .name = "export",
     .operands = "DB/RESOURCE[@WHAT]",
     .summary = "Write a document, or a part of it, as JSON text",
+    .answer = "the document, as without it",
     .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 1,

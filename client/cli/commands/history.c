@@ -1,9 +1,4 @@
-/*
- * sirixctl history DB/RESOURCE[@WHAT] [NODE]
- *
- * JSON: {"revisions":[{"revision","parentRevision","branch","timestamp","author","onBehalfOf",
- * "message","revertedTo"?,"nodeCount"}]}; with NODE each also has "change","kind","value","name"?.
- */
+/* sirixctl history DB/RESOURCE[@WHAT] [NODE] */
 #include <inttypes.h>
 
 #include "cli/commands/commands.h"
@@ -156,7 +151,8 @@ static enum sirix_status list_entries(struct sirixctl *ctl,
 }
 
 static enum sirix_status history_of(struct sirixctl *ctl, const struct sirixctl_name *name,
-                                    const struct sirix_view *view, uint64_t count,
+                                    const struct sirix_view *view,
+                                    const struct sirix_target *target, uint64_t count,
                                     struct sirixctl_json *json, struct sirix_error *err)
 {
     struct sirix_history_request request = {
@@ -169,15 +165,12 @@ static enum sirix_status history_of(struct sirixctl *ctl, const struct sirixctl_
         .resource = name->resource,
         .view = *view,
     };
-    struct sirix_target target;
 
-    if (ctl->args.operand_count == 1) {
+    if (target == NULL) {
         return list_revisions(ctl, &request, count, json, err);
     }
-    enum sirix_status status = sirixctl_target(ctl->args.operands[1], &target, err);
-    if (status == SIRIX_OK) {
-        status = sirixctl_target_key(ctl, name, view, &target, &node_request.node_key, err);
-    }
+    enum sirix_status status =
+        sirixctl_target_key(ctl, name, view, target, &node_request.node_key, err);
     return status != SIRIX_OK ? status : list_entries(ctl, &node_request, count, json, err);
 }
 
@@ -187,8 +180,13 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
     struct sirixctl_name name;
     struct sirixctl_json json;
     struct sirix_view view;
+    struct sirix_target target = {0};
+    bool of_node = ctl->args.operand_count > 1;
     enum sirix_status status = sirixctl_resource_operand(ctl, 0, &name, err);
 
+    if (status == SIRIX_OK && of_node) {
+        status = sirixctl_target(ctl->args.operands[1], &target, err);
+    }
     if (status == SIRIX_OK) {
         status =
             sirixctl_parse_optional(ctl->args.own[FLAG_COUNT], "--count", COUNT_MAX, &count, err);
@@ -202,7 +200,9 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
     sirixctl_json_init(&json);
     sirixctl_json_object(&json, NULL);
     sirixctl_json_array(&json, "revisions");
-    status = count == 0 ? SIRIX_OK : history_of(ctl, &name, &view, count, &json, err);
+    if (count != 0) {
+        status = history_of(ctl, &name, &view, of_node ? &target : NULL, count, &json, err);
+    }
     sirixctl_json_array_end(&json);
     sirixctl_json_object_end(&json);
     return sirixctl_json_end(&json, ctl->json ? &ctl->out : NULL, status, err);
@@ -212,6 +212,10 @@ const struct sirixctl_command sirixctl_history = {
     .name = "history",
     .operands = "DB/RESOURCE[@WHAT] [NODE]",
     .summary = "List the revisions of a resource, or those that changed a node",
+    .answer = "{\"revisions\":[{\"revision\",\"parentRevision\",\"branch\",\"timestamp\","
+              "\"author\",\"onBehalfOf\",\n"
+              "\"message\",\"revertedTo\"?,\"nodeCount\"}]}\n"
+              "of a node each also has \"change\",\"kind\",\"value\",\"name\"?",
     .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 2,

@@ -1,10 +1,6 @@
 /*
  * sirixctl import DB/RESOURCE FILE          one file
  * sirixctl import DB FILE...                each into the resource of its name without suffix
- *
- * JSON: an object a file, one a line: {"database","resource","file","revision","parentRevision",
- * "timestamp","changed","replayed","nodes","textBytes","duplicatesDropped","rootKey","items",
- * "databaseCreated","resourceCreated","seconds"}.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +11,7 @@
 
 #include "base/clock.h"
 #include "cli/commands/commands.h"
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 
 enum own_flag {
@@ -41,6 +38,7 @@ static const struct sirixctl_flag own_flags[] = {
 struct file_source {
     const char *path;
     int fd;
+    uint64_t size_bytes; /* 0: not known. */
     struct sirixctl_progress progress;
 };
 
@@ -51,14 +49,48 @@ static enum sirix_status read_file(void *context, void *buffer, size_t capacity,
     ssize_t len = 0;
 
     do {
+        if (!sirixctl_interrupt_wait_readable(source->fd)) {
+            return sirix_fail(err, SIRIX_CANCELLED, "the import was interrupted");
+        }
         len = read(source->fd, buffer, capacity);
-    } while (len < 0 && errno == EINTR);
+    } while (len < 0 && (errno == EINTR || errno == EAGAIN));
     if (len < 0) {
         return sirix_fail(err, SIRIX_IO, "read `%s`: %s", source->path, strerror(errno));
     }
     sirixctl_progress_add(&source->progress, (uint64_t)len);
     *out_len = (size_t)len;
     return SIRIX_OK;
+}
+
+static enum sirix_status open_source(const char *path, struct file_source *out_source,
+                                     struct sirix_error *err)
+{
+    struct file_source source = {.path = path, .fd = STDIN_FILENO};
+    struct stat file = {0};
+
+    if (strcmp(path, "-") != 0) {
+        source.fd = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (source.fd < 0) {
+        return sirix_fail(err, errno == ENOENT ? SIRIX_NOT_FOUND : SIRIX_IO, "open `%s`: %s", path,
+                          strerror(errno));
+    }
+    if (fstat(source.fd, &file) == 0 && S_ISDIR(file.st_mode)) {
+        (void)close(source.fd);
+        return sirix_fail(err, SIRIX_IO, "`%s` is a folder", path);
+    }
+    if (S_ISREG(file.st_mode) && file.st_size > 0) {
+        source.size_bytes = (uint64_t)file.st_size;
+    }
+    *out_source = source;
+    return SIRIX_OK;
+}
+
+static void close_source(struct file_source *source)
+{
+    if (source->fd != STDIN_FILENO) {
+        (void)close(source->fd);
+    }
 }
 
 static bool has_suffix(const char *path, const char *suffix)
@@ -108,6 +140,11 @@ static enum sirix_status read_flags(struct sirixctl *ctl, struct sirix_import_re
     if (status == SIRIX_OK && flags[FLAG_AT] == NULL &&
         (flags[FLAG_POSITION] != NULL || flags[FLAG_NAME] != NULL)) {
         status = sirixctl_usage(err, "--position and --name go with --at");
+    }
+    if (status == SIRIX_OK) {
+        struct sirix_target target; /* Found later, for each resource; wrong ones are told now. */
+
+        status = sirixctl_target(flags[FLAG_AT], &target, err);
     }
     if (status == SIRIX_OK) {
         status = sirixctl_position(flags[FLAG_POSITION], &request->place, err);
@@ -182,43 +219,96 @@ static void print_words(struct sirixctl *ctl, const struct sirixctl_name *name,
     }
 }
 
-static enum sirix_status import_file(struct sirixctl *ctl, const struct sirixctl_name *name,
-                                     const char *path, struct sirix_import_request *request,
-                                     struct sirix_error *err)
+/* A cancelled import is told with what became of the data, which is what people ask then. */
+static enum sirix_status tell_cancelled(enum sirix_status status, const struct sirixctl_name *name,
+                                        size_t done, struct sirix_error *err)
 {
-    struct file_source source = {.path = path, .fd = STDIN_FILENO};
-    struct sirix_import_result result;
-    bool is_stdin = strcmp(path, "-") == 0;
-    struct stat file = {0};
+    if (status != SIRIX_CANCELLED) {
+        return status;
+    }
+    if (done == 0) {
+        return sirix_fail(err, status, "cancelled: nothing was changed in %s/%s", name->database,
+                          name->resource);
+    }
+    return sirix_fail(err, status,
+                      "cancelled: nothing was changed in %s/%s; the %zu files before it are stored",
+                      name->database, name->resource, done);
+}
 
-    if (!is_stdin) {
-        source.fd = open(path, O_RDONLY | O_CLOEXEC);
-    }
-    if (source.fd < 0) {
-        return sirix_fail(err, errno == ENOENT ? SIRIX_NOT_FOUND : SIRIX_IO, "open `%s`: %s", path,
-                          strerror(errno));
-    }
-    uint64_t size = fstat(source.fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size > 0
-                        ? (uint64_t)file.st_size
-                        : 0;
-    uint64_t start_ns = sirix_clock_monotonic_ns(sirix_clock_system());
+static enum sirix_status import_source(struct sirixctl *ctl, const struct sirixctl_name *name,
+                                       struct file_source *source,
+                                       struct sirix_import_request *request,
+                                       struct sirix_error *err)
+{
+    const char *path = source->path;
+    struct sirix_import_result result;
+
     request->database = name->database;
     request->resource = name->resource;
-    request->source = (struct sirix_source){.read = read_file, .context = &source};
+    request->source = (struct sirix_source){.read = read_file, .context = source};
     request->ndjson = ctl->args.own[FLAG_NDJSON] != NULL || has_suffix(path, ".ndjson") ||
                       has_suffix(path, ".jsonl");
-    sirixctl_progress_start(&source.progress, is_stdin ? "stdin" : path, size,
-                            !ctl->quiet && !ctl->json);
+    sirixctl_progress_start(&source->progress, strcmp(path, "-") == 0 ? "stdin" : path,
+                            source->size_bytes, !ctl->quiet && !ctl->json);
+    uint64_t start_ns = sirix_clock_monotonic_ns(sirix_clock_system());
     enum sirix_status status = sirix_client_import(ctl->client, request, &ctl->call, &result, err);
-    sirixctl_progress_stop(&source.progress);
     uint64_t elapsed_ns = sirix_clock_monotonic_ns(sirix_clock_system()) - start_ns;
-    if (!is_stdin) {
-        (void)close(source.fd);
-    }
+    sirixctl_progress_stop(&source->progress);
     if (status == SIRIX_OK && ctl->json) {
         status = print_json(ctl, name, path, &result, elapsed_ns, err);
     } else if (status == SIRIX_OK && !ctl->quiet) {
         print_words(ctl, name, &result, elapsed_ns);
+    }
+    return status;
+}
+
+static enum sirix_status import_file(struct sirixctl *ctl, const struct sirixctl_name *name,
+                                     const char *path, struct sirix_import_request *request,
+                                     struct sirix_error *err)
+{
+    struct file_source source;
+    enum sirix_status status = open_source(path, &source, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (request->has_place) {
+        status = find_place(ctl, name, request, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
+    if (status == SIRIX_OK) {
+        status = import_source(ctl, name, &source, request, err);
+    }
+    close_source(&source);
+    return status;
+}
+
+/* Names and files, before the first of them is touched. */
+static enum sirix_status check_operands(struct sirixctl *ctl, const struct sirixctl_name *name,
+                                        struct sirix_error *err)
+{
+    bool one = name->resource[0] != '\0';
+    enum sirix_status status = SIRIX_OK;
+
+    if (one && ctl->args.operand_count != 2) {
+        status =
+            sirixctl_usage(err, "several files go into a database: sirixctl import DB FILE...");
+    }
+    for (size_t i = 1; i < ctl->args.operand_count && status == SIRIX_OK; i++) {
+        struct sirixctl_name unused = *name;
+        struct file_source source;
+
+        if (!one) {
+            status = name_from_file(ctl->args.operands[i], &unused, err);
+        }
+        if (status == SIRIX_OK) {
+            status = open_source(ctl->args.operands[i], &source, err);
+        }
+        if (status == SIRIX_OK) {
+            close_source(&source);
+        }
     }
     return status;
 }
@@ -235,23 +325,20 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
     if (status == SIRIX_OK) {
         status = read_flags(ctl, &request, err);
     }
-    bool one = status == SIRIX_OK && name.resource[0] != '\0';
-    if (one && ctl->args.operand_count != 2) {
-        status =
-            sirixctl_usage(err, "several files go into a database: sirixctl import DB FILE...");
+    if (status == SIRIX_OK) {
+        status = check_operands(ctl, &name, err);
     }
+    bool one = status == SIRIX_OK && name.resource[0] != '\0';
     for (size_t i = 1; i < ctl->args.operand_count && status == SIRIX_OK; i++) {
         const char *path = ctl->args.operands[i];
 
         if (!one) {
             status = name_from_file(path, &name, err);
         }
-        if (status == SIRIX_OK && request.has_place) {
-            status = find_place(ctl, &name, &request, err);
-        }
         if (status == SIRIX_OK) {
             status = import_file(ctl, &name, path, &request, err);
         }
+        status = tell_cancelled(status, &name, i - 1, err);
     }
     return status;
 }
@@ -262,6 +349,12 @@ const struct sirixctl_command sirixctl_import = {
     .summary = "Store JSON files, each as one revision",
     .details = "Creates the database and the resource if need be. `-` is stdin. Several files go\n"
                "into the resources of their names without suffix.",
+    .answer =
+        "an object a file, one a line:\n"
+        "{\"database\",\"resource\",\"file\",\"revision\",\"parentRevision\",\"timestamp\","
+        "\"changed\",\"replayed\",\n"
+        "\"nodes\",\"textBytes\",\"duplicatesDropped\",\"rootKey\",\"items\",\"databaseCreated\",\n"
+        "\"resourceCreated\",\"seconds\"}",
     .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 2,
     .operands_max = SIRIXCTL_OPERANDS_MAX,

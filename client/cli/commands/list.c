@@ -1,11 +1,4 @@
-/*
- * sirixctl list [DB | DB/RESOURCE]
- *
- * JSON: {"databases":[{"name","storedBytes","resourceCount","open","readOnlyReason"?}]}, or
- * {"resources":[{"name","revision","timestamp"}]}, or of one resource {"database","resource",
- * "revision","revisionCount","oldestRevision","newestRevision","createdAt","lastModifiedAt",
- * "nodeCount","textBytes","storedBytes","storageType","branches","snapshots"}.
- */
+/* sirixctl list [DB | DB/RESOURCE] */
 #include <inttypes.h>
 
 #include "cli/commands/commands.h"
@@ -190,6 +183,9 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
     if (ctl->args.operand_count == 1) {
         status = sirixctl_name_parse(ctl->args.operands[0], &name, err);
     }
+    if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
     if (status != SIRIX_OK) {
         return status;
     }
@@ -211,6 +207,14 @@ const struct sirixctl_command sirixctl_list = {
     .name = "list",
     .operands = "[DB | DB/RESOURCE[@WHAT]]",
     .summary = "List databases, the resources of one, or the facts of a resource",
+    .answer = "{\"databases\":[{\"name\",\"storedBytes\",\"resourceCount\",\"open\","
+              "\"readOnlyReason\"?}]}\n"
+              "of a database: {\"resources\":[{\"name\",\"revision\",\"timestamp\"}]}\n"
+              "of a resource: "
+              "{\"database\",\"resource\",\"revision\",\"revisionCount\",\"oldestRevision\",\n"
+              "\"newestRevision\",\"createdAt\",\"lastModifiedAt\",\"nodeCount\",\"textBytes\","
+              "\"storedBytes\",\n"
+              "\"storageType\",\"branches\",\"snapshots\"}",
     .operands_min = 0,
     .operands_max = 1,
     .needs = SIRIXCTL_NEEDS_READER,

@@ -1,9 +1,4 @@
-/*
- * sirixctl read DB/RESOURCE[@WHAT] [NODE]
- *
- * JSON: {"revision","timestamp","path","truncated","nextCursor"?,"nextOffset"?,"nodes":[{"nodeKey",
- * "parent" (index into nodes, or null),"name"|"index","kind","value"?,"childCount"?,"cut"}]}.
- */
+/* sirixctl read DB/RESOURCE[@WHAT] [NODE] */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,6 +213,10 @@ const struct sirixctl_command sirixctl_read = {
     .operands = "DB/RESOURCE[@WHAT] [NODE]",
     .summary = "Show a node and what is below it, with keys",
     .details = "NODE is a key, or a path such as /users/[5]/name.",
+    .answer = "{\"revision\",\"timestamp\",\"path\",\"truncated\",\"nextCursor\"?,\"nextOffset\"?,"
+              "\"nodes\":[{\"nodeKey\",\n"
+              "\"parent\" (place in nodes, or "
+              "null),\"name\"|\"index\",\"kind\",\"value\"|\"childCount\",\"cut\"}]}",
     .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 2,

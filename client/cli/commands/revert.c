@@ -1,8 +1,4 @@
-/*
- * sirixctl revert DB/RESOURCE@WHAT
- *
- * JSON: {"revision","parentRevision","timestamp","changed","replayed","revertedTo"}.
- */
+/* sirixctl revert DB/RESOURCE@WHAT */
 #include "cli/commands/commands.h"
 
 static const struct sirixctl_flag own_flags[] = {SIRIXCTL_WRITE_FLAGS};
@@ -53,6 +49,8 @@ const struct sirixctl_command sirixctl_revert = {
     .name = "revert",
     .operands = "DB/RESOURCE@WHAT",
     .summary = "Make a new revision with the content of an old one",
+    .answer =
+        "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\",\"revertedTo\"}",
     .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 1,

@@ -3,9 +3,7 @@
  * sirixctl snapshot list DB/RESOURCE
  * sirixctl snapshot delete DB/RESOURCE LABEL
  *
- * JSON: create {"label","revision","timestamp","previousRevision","changed"}; list is the file that
- * the first version of this product kept its labels in: {LABEL:{"revision","timestamp"}};
- * delete {"label","revision"}.
+ * The JSON of list is the file that the first version of this product kept its labels in.
  */
 #include <inttypes.h>
 
@@ -29,6 +27,9 @@ static enum sirix_status run_create(struct sirixctl *ctl, struct sirix_error *er
     struct sirixctl_json json;
     enum sirix_status status = sirixctl_resource_operand(ctl, 0, &name, err);
 
+    if (status == SIRIX_OK) {
+        status = sirixctl_check_operand(ctl, 1, SIRIX_NAME_SNAPSHOT, err);
+    }
     if (status == SIRIX_OK) {
         status = sirixctl_view(ctl, &name, ctl->args.own[FLAG_BRANCH], &request.view, err);
     }
@@ -88,6 +89,9 @@ static enum sirix_status run_list(struct sirixctl *ctl, struct sirix_error *err)
     struct sirixctl_json json;
     enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
 
+    if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
     if (status != SIRIX_OK) {
         return status;
     }
@@ -121,6 +125,12 @@ static enum sirix_status run_delete(struct sirixctl *ctl, struct sirix_error *er
     enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
 
     if (status == SIRIX_OK) {
+        status = sirixctl_check_operand(ctl, 1, SIRIX_NAME_SNAPSHOT, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
+    if (status == SIRIX_OK) {
         request.database = name.database;
         request.resource = name.resource;
         status = sirix_client_delete_snapshot(ctl->client, &request, &ctl->call, &result, err);
@@ -142,6 +152,7 @@ const struct sirixctl_command sirixctl_snapshot_create = {
     .name = "snapshot create",
     .operands = "DB/RESOURCE[@WHAT] LABEL",
     .summary = "Give a revision a name",
+    .answer = "{\"label\",\"revision\",\"timestamp\",\"previousRevision\",\"changed\"}",
     .flags = SIRIXCTL_FLAGS(create_flags),
     .operands_min = 2,
     .operands_max = 2,
@@ -153,6 +164,7 @@ const struct sirixctl_command sirixctl_snapshot_list = {
     .name = "snapshot list",
     .operands = "DB/RESOURCE",
     .summary = "List the names of revisions",
+    .answer = "{LABEL:{\"revision\",\"timestamp\"},...}",
     .operands_min = 1,
     .operands_max = 1,
     .needs = SIRIXCTL_NEEDS_READER,
@@ -163,6 +175,7 @@ const struct sirixctl_command sirixctl_snapshot_delete = {
     .name = "snapshot delete",
     .operands = "DB/RESOURCE LABEL",
     .summary = "Remove the name of a revision; the revision stays",
+    .answer = "{\"label\",\"revision\"}",
     .operands_min = 2,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_WRITER,

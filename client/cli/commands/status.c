@@ -1,10 +1,4 @@
-/*
- * sirixctl status
- *
- * JSON: {"version","startedAt","now","processId","embedded","draining","principal","role",
- * "databases","databasesOpen","callsRunning","writesWaiting","callsTotal","commitsTotal",
- * "residentBytes"}.
- */
+/* sirixctl status */
 #include <inttypes.h>
 
 #include "cli/commands/commands.h"
@@ -60,8 +54,11 @@ static void print_words(struct sirixctl_out *out, const struct sirix_server_stat
 static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
 {
     struct sirix_server_status *server = NULL;
-    enum sirix_status status = sirix_client_status(ctl->client, &ctl->call, &server, err);
+    enum sirix_status status = sirixctl_connect(ctl, err);
 
+    if (status == SIRIX_OK) {
+        status = sirix_client_status(ctl->client, &ctl->call, &server, err);
+    }
     if (status == SIRIX_OK && ctl->json) {
         status = answer_json(ctl, server, err);
     } else if (status == SIRIX_OK) {
@@ -75,6 +72,11 @@ const struct sirixctl_command sirixctl_status = {
     .name = "status",
     .operands = "",
     .summary = "Show the state of the server",
+    .answer = "{\"version\",\"startedAt\",\"now\",\"processId\",\"embedded\",\"draining\","
+              "\"principal\",\"role\",\n"
+              "\"databases\",\"databasesOpen\",\"callsRunning\",\"writesWaiting\",\"callsTotal\","
+              "\"commitsTotal\",\n"
+              "\"residentBytes\"}",
     .operands_min = 0,
     .operands_max = 0,
     .needs = SIRIXCTL_NEEDS_READER,

@@ -1,8 +1,7 @@
 /*
  * sirixctl verify DB | DB/RESOURCE
  *
- * Ends with the exit code of corrupt when there are problems. JSON: {"resources","revisions",
- * "segments","bytes","problemCount","problems":[{"resource","revision"?,"reason","message"}]}.
+ * Ends with the exit code of corrupt when there are problems.
  */
 #include <inttypes.h>
 
@@ -93,6 +92,9 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
         status = sirixctl_usage(err, "every revision is checked; leave @%s out", name.what);
     }
     if (status == SIRIX_OK) {
+        status = sirixctl_connect(ctl, err);
+    }
+    if (status == SIRIX_OK) {
         status = sirix_client_verify(ctl->client, name.database, name.resource, &ctl->call, &stream,
                                      err);
     }
@@ -115,6 +117,9 @@ const struct sirixctl_command sirixctl_verify = {
     .name = "verify",
     .operands = "DB | DB/RESOURCE",
     .summary = "Check every stored byte against its checksums and chains",
+    .answer = "{\"problems\":[{\"resource\",\"revision\"?,\"reason\",\"message\"}],\"resources\","
+              "\"revisions\",\n"
+              "\"segments\",\"bytes\",\"problemCount\"}",
     .operands_min = 1,
     .operands_max = 1,
     .needs = SIRIXCTL_NEEDS_READER,

@@ -199,6 +199,9 @@ class Workflow(Folder):
         stat = self.ask("diff", "db/res@%d" % one, "@main", "--stat")
         self.assertEqual(stat["counts"], whole["counts"])
         self.assertNotIn("changes", stat)
+        for second in ("@main", "db/res", "db/res@main", "db/res@%d" % (one + 2)):
+            self.assertEqual(self.ask("diff", "db/res@%d" % one, second), whole)
+        self.assertIn("one resource", self.run_ctl("diff", "db/res@1", "db/other", code=64)[1])
         patch, _ = self.run_ctl("diff", "db/res@%d" % one, "@main", "--json-patch")
         self.ask("branch", "create", "db/res@%d" % one, "old")
         self.ask("apply", "db/res", "-", "--branch", "old", stdin=patch.encode())
@@ -398,6 +401,135 @@ class CommandLine(Folder):
                               stderr=subprocess.PIPE, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 69)
         self.assertLess(time.monotonic() - start, 10)
+
+
+    def test_flags_of_every_command_may_stand_before_it(self):
+        self.load([1])
+        for args in (["--json", *self.flags(), "export", "db/res"],
+                     [*self.flags(), "snapshot", "list", "db/res", "--json"]):
+            with self.subTest(args):
+                done = subprocess.run([SIRIXCTL, *args], stdout=subprocess.PIPE, timeout=LIMIT_S)
+                self.assertEqual(done.returncode, 0)
+                json.loads(done.stdout)
+        for args, code, words in ((["--branch", "x", "export"], 64, b"unknown flag --branch"),
+                                  (["--data"], 64, b"needs a value"),
+                                  (["--json", "--help"], 0, b""),
+                                  (["--quiet"], 64, b"Usage")):
+            with self.subTest(args):
+                done = subprocess.run([SIRIXCTL, *args], stderr=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, timeout=LIMIT_S)
+                self.assertEqual(done.returncode, code)
+                self.assertIn(words, done.stderr)
+
+    def test_a_number_below_zero_is_an_operand(self):
+        self.load({"n": 1})
+        self.ask("update", "db/res", "/n", "-1")
+        self.assertEqual(self.export(), {"n": -1})
+        subprocess.run([SIRIXCTL, *self.flags(), "update", "db/res", "/n", "--", "-2.5e1"],
+                       check=True, timeout=LIMIT_S, stdout=subprocess.DEVNULL)
+        self.assertEqual(self.export(), {"n": -25})
+
+    def test_mistakes_are_found_before_a_daemon_is_started(self):
+        cases = (
+            (["export", "d b/res"], 65), (["export", "db"], 64), (["export", "db/res@"], 65),
+            (["export", "db/res", "--node", "x"], 64), (["export", "db/res@l", "--branch", "b"], 64),
+            (["export", "db/res", "--branch", "b b"], 65),
+            (["read", "db/res", "x"], 64), (["read", "db/res", "--cursor", "zz"], 64),
+            (["list", "db//"], 65), (["create", "-"], 65), (["create", "db@1"], 65),
+            (["drop", "db"], 64), (["history", "db/res", "x"], 64),
+            (["history", "db/res", "--count", "x"], 64),
+            (["diff", "db/res@1", "db/other@2"], 64), (["diff", "db/res@1", "2"], 64),
+            (["diff", "db/res@1", "@"], 65), (["diff", "db/res", "--max", "x"], 64),
+            (["insert", "db/res", "x", "1"], 64), (["insert", "db/res", "0", "{]"], 65),
+            (["insert", "db/res", "0", "1", "--position", "x"], 64),
+            (["update", "db/res@1", "/a", "1"], 64), (["update", "db/res", "/a", "01"], 65),
+            (["update", "db/res", "/a", "@/nowhere"], 66),
+            (["update", "db/res", "/a", "1", "--expected-revision", "x"], 64),
+            (["delete", "db/res", "x"], 64), (["rename", "db/res", "x", "n"], 64),
+            (["move", "db/res", "0", "x"], 64), (["move", "db/res", "x", "0"], 64),
+            (["apply", "db/res", "/nowhere"], 66), (["apply", "db/res", "-"], 65),
+            (["apply", "db/res", "-", "--expected-revision", "x"], 64),
+            (["revert", "db/res"], 64), (["revert", "db/res@1", "--branch", ".x"], 65),
+            (["snapshot", "create", "db/res", "12"], 65), (["snapshot", "list", "db/res@1"], 64),
+            (["snapshot", "delete", "db/res", ""], 65),
+            (["branch", "create", "db/res", "2024-01-01"], 65),
+            (["branch", "create", "db/res", "b", "--ttl", "x"], 64), (["branch", "list", "db"], 64),
+            (["branch", "delete", "db/res", "/"], 65), (["branch", "promote", "db/res", "/"], 65),
+            (["branch", "promote", "db/res", "b", "--target", "/"], 65),
+            (["verify", "db@1"], 65), (["verify", "db/res@1"], 64),
+            (["import", "db/res", "/nowhere"], 66), (["import", "db", "/", "/"], 65),
+            (["import", "db/res", "/"], 74), (["import", "db/res", "-", "--name", "x"], 64),
+            (["import", "db/res", "-", "--at", "x"], 64),
+            (["import", "db/res", "-", "--duplicate-keys", "x"], 64),
+        )
+        for args, code in cases:
+            with self.subTest(args):
+                self.run_ctl(*args, code=code, stdin=b"nonsense")
+        self.assertFalse(os.path.exists(self.data))
+
+    def test_an_error_says_what_is_wrong_where_and_what_would_help(self):
+        self.load({"users": []}, "shop/users")
+        self.ask("branch", "create", "shop/users", "feature")
+        self.ask("snapshot", "create", "shop/users", "before")
+        bad = self.file("bad.json", '{"a":[1,}')
+        cases = (
+            (["export", "shp/users"], 66, "hint: did you mean shop?"),
+            (["export", "shop/usrs"], 66, "hint: did you mean users?"),
+            (["export", "shop/zzzzzz"], 66, "hint: there is only users"),
+            (["export", "shop/users@befor"], 66, "hint: did you mean before?"),
+            (["export", "shop/users", "--branch", "featur"], 66, "featur"),
+            (["branch", "delete", "shop/users", "featrue"], 66, "hint: did you mean feature?"),
+            (["snapshot", "delete", "shop/users", "bfore"], 66, "hint: did you mean before?"),
+            (["import", "shop/new", bad], 65, "at /a/1, byte 8"),
+            (["import", "shop/users", self.file("x", "1")], 73, "hint: --replace"),
+            (["read", "shop/users", "/nothing"], 66, "hint: `read` shows"),
+            (["update", "shop/users", "/users", "[1,}"], 65, "byte 3"),
+            (["snapshot", "crate", "shop/users", "x"], 64, "create, list, delete"),
+            (["export", "shop/users", "-o", "x"], 64, "did you mean --output?"),
+        )
+        for args, code, words in cases:
+            with self.subTest(args):
+                told = self.run_ctl(*args, code=code)[1]
+                self.assertIn(words, told)
+                self.assertRegex(told, r"\Asirixctl: [^\n]+\n(hint: [^\n]+\n)?\Z")
+                # Names of statuses are for programs.
+                self.assertNotRegex(told, r"not_found|invalid\)|_unknown|json_syntax|unsupported")
+
+    def test_exit_codes_are_documented_once_each(self):
+        done = subprocess.run([SIRIXCTL, "--help"], stdout=subprocess.PIPE, check=True)
+        part = done.stdout.decode().split("Exit codes:\n")[1]
+        codes = [int(line.split()[0]) for line in part.splitlines()]
+        self.assertEqual(codes, sorted(set(codes)))
+        self.assertIn(64, codes)
+
+
+class Tour(Folder):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="sirix-cli-")  # People's folders; no blank in it.
+        self.data = os.path.join(self.dir, "tour")
+
+    def test_every_line_of_the_tour_in_the_readme_works(self):
+        readme = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../README.md")
+        with open(readme) as text:
+            part = text.read().split("## Five minutes")[1].split("\n## ")[0]
+        tour = re.search(r"```sh\n(.*?)```", part, re.S).group(1)
+        self.assertGreater(tour.count("sirixctl"), 8)
+        programs = os.path.join(self.dir, "build/release/bin")
+        os.makedirs(programs)
+        for program in (SIRIXCTL, STORAGED):
+            os.symlink(program, os.path.join(programs, os.path.basename(program)))
+
+        done = subprocess.run(["bash", "-euxc", tour.replace("/tmp/", self.dir + "/")],
+                              cwd=self.dir, timeout=LIMIT_S, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        out = done.stdout.decode()
+        # What was labelled, byte for byte, and the revision before it was brought back.
+        self.assertIn('\n{"users":[{"name":"Ann","age":31},{"name":"Bo","age":25}]}\n', out)
+        self.assertIn('{"name":"Bo","age":26},{"name":"Cy","age":40}]}\n', out)
+        self.assertIn("update /users/[1]/age", out)
+        self.assertIn(" 0 problems", out)
 
 
 class Terminals(Folder):

@@ -52,6 +52,56 @@ static void two_dashes_end_the_flags(void **state)
     assert_null(args.own[0]);
 }
 
+static void a_dash_and_a_digit_begin_a_number(void **state)
+{
+    const char *argv[] = {"-1", "--json", "-0.5e3", "-", "--", "-x"};
+
+    (void)state;
+    assert_int_equal(parse(6, argv), SIRIX_OK);
+    assert_int_equal(args.operand_count, 4);
+    assert_string_equal(args.operands[0], "-1");
+    assert_string_equal(args.operands[1], "-0.5e3");
+    assert_string_equal(args.operands[2], "-");
+    assert_string_equal(args.operands[3], "-x");
+}
+
+static void flags_of_every_command_are_counted_before_it(void **state)
+{
+    static const struct {
+        const char *words[4];
+        int count;
+        int lead;
+        const char *told; /* Of a mistake. */
+    } CASES[] = {
+        {{"read"}, 1, 0, NULL},
+        {{"--json", "read", "--json"}, 3, 1, NULL},
+        {{"--data", "d", "--json", "read"}, 4, 3, NULL},
+        {{"--data=d", "read"}, 2, 1, NULL},
+        {{"--data", "--json", "read"}, 3, 2, NULL},
+        {{"--json"}, 1, 1, NULL},
+        {{"--", "read"}, 2, 0, NULL},
+        {{"-1"}, 1, 0, NULL},
+        {{"--json", "--data"}, 2, 0, "needs a value: DIR"},
+        {{"--branch", "b", "read"}, 3, 0, "unknown flag --branch"},
+        {{"--dta", "d", "read"}, 3, 0, "did you mean --data?"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        int lead = -1;
+        enum sirix_status status =
+            sirixctl_args_lead(CASES[i].count, CASES[i].words, &COMMON_FLAGS, &lead, &err);
+
+        if (CASES[i].told != NULL) {
+            assert_int_equal(status, SIRIX_UNSUPPORTED);
+            assert_non_null(strstr(err.text, CASES[i].told));
+        } else {
+            assert_int_equal(status, SIRIX_OK);
+            assert_int_equal(lead, CASES[i].lead);
+        }
+    }
+}
+
 static void a_value_may_look_like_a_flag_or_be_empty(void **state)
 {
     const char *argv[] = {"--branch", "--json", "--data="};
@@ -76,6 +126,8 @@ static void mistakes_are_told_with_what_was_meant(void **state)
         {"--json=1", "takes no value"},
         {"--branch", "needs a value: NAME"},
         {"-x", "two dashes"},
+        {"-b", "did you mean --branch?"},
+        {"-d", "did you mean --data?"},
         {"--=", "unknown flag --"},
     };
 
@@ -141,6 +193,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flags_and_operands_stand_in_any_order),
         cmocka_unit_test(two_dashes_end_the_flags),
+        cmocka_unit_test(a_dash_and_a_digit_begin_a_number),
+        cmocka_unit_test(flags_of_every_command_are_counted_before_it),
         cmocka_unit_test(a_value_may_look_like_a_flag_or_be_empty),
         cmocka_unit_test(mistakes_are_told_with_what_was_meant),
         cmocka_unit_test(nothing_is_near_to_a_word_of_which_all_differs),

@@ -1,0 +1,189 @@
+/*
+ * What would help after a failure: a name that is near to the unknown one, or advice.
+ *
+ * Names are asked for once more, one page of each list: a hint is worth one call, not many.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/tell.h"
+
+enum { NAMES_MAX = 1000 };
+
+struct advice {
+    enum sirix_reason reason;
+    const char *text;
+};
+
+static const struct advice advice_by_reason[] = {
+    {SIRIX_REASON_DUPLICATE_KEY, "import --duplicate-keys last keeps the last of each"},
+    {SIRIX_REASON_RESOURCE_HAS_VALUE,
+     "--replace replaces it; every old revision can still be read"},
+    {SIRIX_REASON_REVISION_MOVED, "somebody wrote meanwhile: `history` and `diff` show what, then "
+                                  "try again with the new revision"},
+    {SIRIX_REASON_NOT_FAST_FORWARD, "--replace moves it all the same and leaves revisions behind"},
+    {SIRIX_REASON_NODE_UNKNOWN, "`read` shows which nodes there are, with their keys"},
+    {SIRIX_REASON_REVISION_UNKNOWN, "`history` lists the revisions"},
+    {SIRIX_REASON_REVISION_AHEAD, "`history` lists the revisions"},
+    {SIRIX_REASON_REVISION_BEFORE_FIRST, "`history` lists the revisions with their times"},
+    {SIRIX_REASON_NODE_KIND, "update --replace also replaces an object or array"},
+    {SIRIX_REASON_BRANCH_EXPIRED, "`branch list` shows the branches that are left"},
+};
+
+static const char *advice_of_status(enum sirix_status status)
+{
+    switch (status) {
+    case SIRIX_OUTCOME_UNKNOWN:
+        return "`history` shows whether it happened; with --idempotency-key the same command can "
+               "be given again";
+    case SIRIX_UNAVAILABLE:
+        return "is a storaged running there? With --data DIR one is started";
+    case SIRIX_CORRUPT:
+        return "`verify` says what else is damaged; other resources are not affected";
+    default:
+        return "";
+    }
+}
+
+/* --- Near names ------------------------------------------------------------------------------- */
+
+/* Names under collection, and the answers that they lie in. */
+struct names {
+    const char *items[NAMES_MAX];
+    size_t count;
+    const void *answers[2];
+    size_t answer_count;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+    if (names->count < NAMES_MAX) {
+        names->items[names->count++] = name;
+    }
+}
+
+static void collect_databases(struct sirixctl *ctl, struct names *names)
+{
+    struct sirix_database_list *list = NULL;
+
+    if (sirix_client_list_databases(ctl->client, NULL, &ctl->call, &list, NULL) != SIRIX_OK) {
+        return;
+    }
+    names->answers[names->answer_count++] = list;
+    for (size_t i = 0; i < list->count; i++) {
+        add_name(names, list->items[i].name);
+    }
+}
+
+static void collect_resources(struct sirixctl *ctl, const struct sirixctl_name *name,
+                              struct names *names)
+{
+    struct sirix_resource_list *list = NULL;
+
+    if (sirix_client_list_resources(ctl->client, name->database, NULL, &ctl->call, &list, NULL) !=
+        SIRIX_OK) {
+        return;
+    }
+    names->answers[names->answer_count++] = list;
+    for (size_t i = 0; i < list->count; i++) {
+        add_name(names, list->items[i].name);
+    }
+}
+
+static void collect_branches(struct sirixctl *ctl, const struct sirixctl_name *name,
+                             struct names *names)
+{
+    struct sirix_branch_list *list = NULL;
+
+    if (sirix_client_list_branches(ctl->client, name->database, name->resource, NULL, &ctl->call,
+                                   &list, NULL) != SIRIX_OK) {
+        return;
+    }
+    names->answers[names->answer_count++] = list;
+    for (size_t i = 0; i < list->count; i++) {
+        add_name(names, list->items[i].name);
+    }
+}
+
+static void collect_snapshots(struct sirixctl *ctl, const struct sirixctl_name *name,
+                              struct names *names)
+{
+    struct sirix_snapshot_list *list = NULL;
+
+    if (sirix_client_list_snapshots(ctl->client, name->database, name->resource, NULL, &ctl->call,
+                                    &list, NULL) != SIRIX_OK) {
+        return;
+    }
+    names->answers[names->answer_count++] = list;
+    for (size_t i = 0; i < list->count; i++) {
+        add_name(names, list->items[i].name);
+    }
+}
+
+/* The name that was not found, and those that there are. */
+static const char *collect(struct sirixctl *ctl, const struct sirixctl_name *name,
+                           enum sirix_reason reason, struct names *names)
+{
+    switch (reason) {
+    case SIRIX_REASON_DATABASE_UNKNOWN:
+        collect_databases(ctl, names);
+        return name->database;
+    case SIRIX_REASON_RESOURCE_UNKNOWN:
+        collect_resources(ctl, name, names);
+        return name->resource;
+    case SIRIX_REASON_BRANCH_UNKNOWN:
+    case SIRIX_REASON_SNAPSHOT_UNKNOWN:
+        collect_snapshots(ctl, name, names);
+        collect_branches(ctl, name, names);
+        break;
+    default:
+        return NULL;
+    }
+    if (name->at == SIRIXCTL_AT_LABEL) {
+        return name->what; /* It was looked for as both. */
+    }
+    return ctl->args.operand_count > 1 ? ctl->args.operands[1] : NULL;
+}
+
+static void hint_near_name(struct sirixctl *ctl, const struct sirix_error *err,
+                           char hint[SIRIXCTL_HINT_BYTES_MAX])
+{
+    struct names names = {.count = 0};
+    struct sirixctl_name name;
+
+    if (ctl->client == NULL || ctl->args.operand_count == 0 ||
+        sirixctl_name_parse(ctl->args.operands[0], &name, NULL) != SIRIX_OK) {
+        return;
+    }
+    const char *unknown = collect(ctl, &name, err->reason, &names);
+    const char *nearest =
+        unknown != NULL ? sirixctl_nearest(unknown, names.items, names.count) : NULL;
+    if (nearest != NULL) {
+        (void)snprintf(hint, SIRIXCTL_HINT_BYTES_MAX, "did you mean %s?", nearest);
+    } else if (names.count == 1) {
+        (void)snprintf(hint, SIRIXCTL_HINT_BYTES_MAX, "there is only %s", names.items[0]);
+    } else if (names.count != 0) {
+        (void)snprintf(hint, SIRIXCTL_HINT_BYTES_MAX, "there are %zu, such as %s and %s",
+                       names.count, names.items[0], names.items[1]);
+    }
+    for (size_t i = 0; i < names.answer_count; i++) {
+        sirix_client_free(names.answers[i]);
+    }
+}
+
+void sirixctl_hint(struct sirixctl *ctl, const struct sirix_error *err,
+                   char out_hint[SIRIXCTL_HINT_BYTES_MAX])
+{
+    out_hint[0] = '\0';
+    hint_near_name(ctl, err, out_hint);
+    for (size_t i = 0;
+         out_hint[0] == '\0' && i < sizeof(advice_by_reason) / sizeof(advice_by_reason[0]); i++) {
+        if (advice_by_reason[i].reason == err->reason) {
+            (void)snprintf(out_hint, SIRIXCTL_HINT_BYTES_MAX, "%s", advice_by_reason[i].text);
+        }
+    }
+    if (out_hint[0] == '\0') {
+        (void)snprintf(out_hint, SIRIXCTL_HINT_BYTES_MAX, "%s", advice_of_status(err->status));
+    }
+}
