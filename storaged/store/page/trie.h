@@ -80,6 +80,15 @@ struct sirix_trie_compare {
     struct sirix_trie_cursor b;
     uint64_t next_key;
     bool done;
+    /* The places that it went through last, one a level from 1: addresses, so no yield ends them. */
+    struct sirix_trie_compare_place {
+        bool valid;
+        uint64_t index;
+        uint64_t a;
+        uint64_t b;
+        uint64_t a_children[SIRIX_INNER_CHILDREN];
+        uint64_t b_children[SIRIX_INNER_CHILDREN];
+    } places[SIRIX_TRIE_HEIGHT_MAX];
 };
 void sirix_trie_compare_init(struct sirix_trie_compare *compare, struct sirix_reader *reader_a,
                              struct sirix_trie a, struct sirix_reader *reader_b,

@@ -3,7 +3,9 @@
  * the same place differ. A place above the root of the lower trie has no page: TALL stands for it,
  * differs from every address, and has that trie as its first child.
  *
- * Nothing but the next key survives a call, so a yield in between costs a descent and no more.
+ * Between calls are kept the next key and, of the places on the way, their children's addresses: changes
+ * that lie close to each other share most of their way, and a yield in between costs no more than the
+ * leaves.
  */
 #include "store/page/trie.h"
 
@@ -49,6 +51,34 @@ struct place {
     uint64_t b;
 };
 
+/* The children of a place in both tries, read once while the comparison stays below it. */
+static enum sirix_status look_at_place(struct sirix_trie_compare *compare,
+                                       const struct place *place,
+                                       const struct sirix_trie_compare_place **out_place,
+                                       struct sirix_error *err)
+{
+    struct sirix_trie_compare_place *kept = &compare->places[place->level - 1];
+    enum sirix_status status = SIRIX_OK;
+
+    if (!kept->valid || kept->index != place->index || kept->a != place->a || kept->b != place->b) {
+        kept->valid = false;
+        kept->index = place->index;
+        kept->a = place->a;
+        kept->b = place->b;
+        status =
+            children_of(&compare->a, place->level, place->index, place->a, kept->a_children, err);
+        if (status == SIRIX_OK) {
+            status = children_of(&compare->b, place->level, place->index, place->b,
+                                 kept->b_children, err);
+        }
+        kept->valid = status == SIRIX_OK;
+    }
+    if (status == SIRIX_OK) {
+        *out_place = kept;
+    }
+    return status;
+}
+
 /*
  * Goes from a place to its first child, at or behind the one that covers *from, that differs; *from
  * moves to where that child begins, or behind the place when there is none.
@@ -56,20 +86,15 @@ struct place {
 static enum sirix_status step_down(struct sirix_trie_compare *compare, struct place *place,
                                    uint64_t *from, bool *out_found, struct sirix_error *err)
 {
-    uint64_t a[SIRIX_INNER_CHILDREN];
-    uint64_t b[SIRIX_INNER_CHILDREN];
+    const struct sirix_trie_compare_place *kept = NULL;
     const uint32_t first = sirix_trie_slot_at(*from, place->level);
     uint32_t slot = first;
-    enum sirix_status status =
-        children_of(&compare->a, place->level, place->index, place->a, a, err);
+    enum sirix_status status = look_at_place(compare, place, &kept, err);
 
-    if (status == SIRIX_OK) {
-        status = children_of(&compare->b, place->level, place->index, place->b, b, err);
-    }
     if (status != SIRIX_OK) {
         return status;
     }
-    while (slot < SIRIX_INNER_CHILDREN && a[slot] == b[slot]) {
+    while (slot < SIRIX_INNER_CHILDREN && kept->a_children[slot] == kept->b_children[slot]) {
         slot++;
     }
     *out_found = slot < SIRIX_INNER_CHILDREN;
@@ -79,8 +104,8 @@ static enum sirix_status step_down(struct sirix_trie_compare *compare, struct pl
     }
     place->level--;
     place->index = place->index << SIRIX_INNER_BITS | slot;
-    place->a = a[slot];
-    place->b = b[slot];
+    place->a = kept->a_children[slot];
+    place->b = kept->b_children[slot];
     if (slot != first) {
         *from = place->index << (SIRIX_INNER_BITS * place->level);
     }
@@ -183,6 +208,9 @@ void sirix_trie_compare_init(struct sirix_trie_compare *compare, struct sirix_re
     sirix_trie_cursor_init(&compare->b, reader_b, b);
     compare->next_key = 0;
     compare->done = false;
+    for (uint32_t i = 0; i < SIRIX_TRIE_HEIGHT_MAX; i++) {
+        compare->places[i].valid = false;
+    }
 }
 
 /* Goes on to the leaf that holds the next key, or else to the next one that differs. */

@@ -354,7 +354,10 @@ class Marks:
                 label = "%.3g nodes" % nodes
                 mark = "diff of %d change%s" % (changes, "" if changes == 1 else "s")
                 self.report.add(mark, label, "us", pairs.value("store", "diff_us"),
-                                pairs.values("diff_us"), pairs.ratios("diff_us", False))
+                                pairs.values("diff_us"), pairs.ratios("diff_us", False),
+                                top=size == self.scale["diff_docs"][-1] or
+                                size == self.scale["commit_docs"][0])
+                self.report.add(mark, label, "CPU us", pairs.value("store", "diff_cpu_us"))
                 self.report.add(mark + ", first", label, "us", pairs.value("store", "first_us"))
                 if changes == 1:
                     one.append((nodes, pairs.value("store", "diff_us")))

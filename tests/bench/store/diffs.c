@@ -63,6 +63,7 @@ void bench_diffs(struct bench_store *store, char **arguments)
     struct sirix_resource *resource = bench_resource(store, arguments[0]);
     uint64_t changes = strtoull(arguments[1], NULL, 10);
     struct bench_times times = {0};
+    struct bench_times cpu_times = {0};
     struct sirix_error err = {0};
     struct sirix_view new_view;
     struct sirix_view old_view;
@@ -72,18 +73,23 @@ void bench_diffs(struct bench_store *store, char **arguments)
     bench_must(sirix_view_open_parent(&new_view, store->reader, &old_view, &err), &err);
     for (size_t i = 0; i <= DIFFS; i++) {
         double start = 0;
+        double cpu = 0;
         sirix_reader_yield(store->reader);
         start = bench_wall_s();
+        cpu = bench_cpu_s();
         bench_check(diff_once(store, &old_view, &new_view) == changes, "counting the changes");
         if (i == 0) {
             bench_print("first_us", (bench_wall_s() - start) * 1e6);
         } else {
             bench_times_add(&times, (bench_wall_s() - start) * 1e6);
+            bench_times_add(&cpu_times, (bench_cpu_s() - cpu) * 1e6);
         }
     }
     bench_print("nodes", (double)new_view.record.node_count);
     bench_print("diff_us", bench_times_at(&times, 0.5));
+    bench_print("diff_cpu_us", bench_times_at(&cpu_times, 0.5));
     bench_times_deinit(&times);
+    bench_times_deinit(&cpu_times);
     sirix_view_close(&old_view);
     sirix_view_close(&new_view);
     sirix_resource_unref(resource);
