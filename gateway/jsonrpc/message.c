@@ -83,7 +83,6 @@ static void unreadable(struct sirix_jsonrpc_input *input, const struct sirix_err
     message->is_faulty = true;
     message->fault.code = is_limit ? SIRIX_JSONRPC_INVALID_REQUEST : SIRIX_JSONRPC_PARSE_ERROR;
     message->fault.error = *error;
-    input->count = 1;
 }
 
 /*
@@ -111,47 +110,58 @@ static enum sirix_status refuse_duplicates(struct sirix_arena *arena, struct sir
     return SIRIX_OK;
 }
 
+/* The messages of a tree that was read. */
+static enum sirix_status read_tree(struct sirix_jsonrpc_input *input, struct sirix_error *err)
+{
+    struct sirix_json_node *root = input->tree.root;
+    size_t count = root->kind == SIRIX_JSON_KIND_ARRAY ? sirix_json_count(root) : 0;
+    void *memory = NULL;
+
+    input->is_batch = count != 0;
+    input->count = count == 0 ? 1 : count;
+    enum sirix_status status =
+        sirix_arena_calloc(input->tree.arena, input->count, sizeof(*input->messages), &memory, err);
+    input->messages = memory;
+    struct sirix_json_node *node = input->is_batch ? sirix_json_first(root) : root;
+    for (size_t i = 0; i < input->count && status == SIRIX_OK; i++, node = node->next) {
+        status = read_message(&input->tree, node, &input->messages[i], err);
+    }
+    return status;
+}
+
 enum sirix_status sirix_jsonrpc_read(struct sirix_arena *arena, struct sirix_bytes text,
                                      struct sirix_jsonrpc_input *out, struct sirix_error *err)
 {
     const struct sirix_json_tree_options options = {.duplicates = SIRIX_JSON_DUPLICATES_LAST};
+    const struct sirix_arena_mark start = sirix_arena_mark(arena);
     struct sirix_json_tree_stats stats = {0};
     struct sirix_jsonrpc_input input = {0};
     struct sirix_error error = {0};
     void *memory = NULL;
-    size_t count = 1;
 
     enum sirix_status status = sirix_json_tree_init(&input.tree, arena, err);
-    enum sirix_status parsed = SIRIX_OK;
-    if (status == SIRIX_OK) {
-        parsed = sirix_json_tree_parse(&input.tree, text, &options, &stats, &error);
-    }
-    if (status == SIRIX_OK && parsed == SIRIX_OK &&
-        input.tree.root->kind == SIRIX_JSON_KIND_ARRAY) {
-        count = sirix_json_count(input.tree.root);
-        input.is_batch = count != 0;
-        count += count == 0;
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_arena_calloc(arena, count, sizeof(*input.messages), &memory, err);
-    }
     if (status != SIRIX_OK) {
         return status;
     }
-    input.messages = memory;
-    input.count = count;
-    if (parsed != SIRIX_OK) {
-        unreadable(&input, &error);
-    } else if (input.is_batch) {
-        struct sirix_json_node *node = sirix_json_first(input.tree.root);
-        for (size_t i = 0; i < count && status == SIRIX_OK; i++, node = node->next) {
-            status = read_message(&input.tree, node, &input.messages[i], err);
-        }
-    } else {
-        status = read_message(&input.tree, input.tree.root, &input.messages[0], err);
+    status = sirix_json_tree_parse(&input.tree, text, &options, &stats, &error);
+    if (status == SIRIX_OK) {
+        status = read_tree(&input, &error);
     }
-    if (status == SIRIX_OK && parsed == SIRIX_OK && stats.duplicates != 0) {
-        status = refuse_duplicates(arena, text, &input, err);
+    if (status == SIRIX_OK && stats.duplicates != 0) {
+        status = refuse_duplicates(arena, text, &input, &error);
+    }
+    if (status == SIRIX_INVALID || status == SIRIX_EXHAUSTED) {
+        /* What it took so far is given back, so that there is room to say why. */
+        sirix_arena_rewind(arena, start);
+        input = (struct sirix_jsonrpc_input){.count = 1};
+        status = sirix_arena_calloc(arena, 1, sizeof(*input.messages), &memory, err);
+        if (status != SIRIX_OK) {
+            return status;
+        }
+        input.messages = memory;
+        unreadable(&input, &error);
+    } else if (status != SIRIX_OK && err != NULL) {
+        *err = error;
     }
     if (status == SIRIX_OK) {
         *out = input;
