@@ -212,7 +212,10 @@ static enum sirix_status find_place(struct sirix_applying *a, const struct sirix
         return sirix_apply_conflict(a, change, "its parent is another kind of value in the target",
                                     err);
     }
-    (void)sirix_map_get(&a->made, anchor, &anchor);
+    if (change->anchor_is_new) {
+        (void)sirix_map_get(&a->made, anchor,
+                            &anchor); /* Inserted before, maybe under another key. */
+    }
     if (status == SIRIX_OK && anchor != 0) {
         status = sirix_apply_find(a, anchor, &found, &node, err);
         if (status == SIRIX_OK && (!found || node.parent != parent)) {
@@ -248,8 +251,8 @@ static enum sirix_status is_there(struct sirix_applying *a, const struct sirix_c
     }
     if (status == SIRIX_OK && found && node.parent == change->after.parent) {
         status = has_value(a, &node, change, SIRIX_DIFF_AFTER, true, out_there, err);
-        if (status == SIRIX_OK && !*out_there && change->is_member) {
-            return sirix_apply_conflict(a, change, "the target has another member of its name",
+        if (status == SIRIX_OK && !*out_there) {
+            return sirix_apply_conflict(a, change, "the target has another value in its place",
                                         err);
         }
         if (status == SIRIX_OK && *out_there && key != change->after.key) {

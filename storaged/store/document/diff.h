@@ -90,10 +90,12 @@ struct sirix_change {
     struct sirix_change_side before; /* In the old revision. INSERT: key 0. */
     struct sirix_change_side after;  /* In the new one. DELETE: key 0. */
     /*
-     * INSERT and MOVE: after.left as the old revision knows it. Another key than after.left if that
-     * is a member under a new key.
+     * INSERT and MOVE: after.left as the old revision knows it, which is another key if that is the
+     * same member or element under a new one. anchor_is_new: it does not; the anchor is after.left,
+     * which this diff inserts.
      */
     uint64_t anchor;
+    bool anchor_is_new;
     bool is_member;
     bool equal_value; /* UPDATE of a number: the text changed, the value did not. */
     uint32_t depth;   /* Levels below start. */

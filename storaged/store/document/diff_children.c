@@ -432,8 +432,11 @@ static enum sirix_status make_place(struct sirix_diff *diff, size_t at, struct s
         return status;
     }
     change->anchor = change->after.left;
-    if (left != NULL && left->index + 1 == child->index && left->partner != SIZE_MAX) {
-        change->anchor = container->before.items[left->partner].key;
+    if (left != NULL && left->index + 1 == child->index) {
+        change->anchor_is_new = left->partner == SIZE_MAX;
+        if (!change->anchor_is_new) {
+            change->anchor = container->before.items[left->partner].key;
+        }
     }
     return SIRIX_OK;
 }

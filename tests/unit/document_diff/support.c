@@ -159,6 +159,13 @@ void assert_diff(struct fixture *f, uint64_t before, uint64_t after, const char 
 
 /* --- Random edits ------------------------------------------------------------------------------- */
 
+uint64_t test_rounds(uint64_t rounds)
+{
+    const char *text = getenv("SIRIX_TEST_ROUNDS");
+
+    return text == NULL ? rounds : strtoull(text, NULL, 10);
+}
+
 uint64_t random_below(uint64_t *state, uint64_t limit)
 {
     *state += UINT64_C(0x9e3779b97f4a7c15);

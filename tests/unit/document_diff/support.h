@@ -22,6 +22,9 @@ char *diff_text(struct fixture *f, const struct sirix_view *before, const struct
 /* The same of two revisions, compared; 0: main's head. */
 void assert_diff(struct fixture *f, uint64_t before, uint64_t after, const char *expected);
 
+/* Rounds of a random test: SIRIX_TEST_ROUNDS, or the given number. */
+uint64_t test_rounds(uint64_t rounds);
+
 /* Seeded random numbers below limit. */
 uint64_t random_below(uint64_t *state, uint64_t limit);
 

@@ -108,9 +108,10 @@ static enum sirix_status apply_patch(struct fixture *f, const char *patch, struc
 static void patches_of_random_edits_lead_from_one_revision_to_the_other(void **state)
 {
     enum { ROUNDS = 12, REVISIONS = 10 };
+    uint64_t rounds = test_rounds(ROUNDS);
 
     (void)state;
-    for (uint64_t round = 0; round < ROUNDS; round++) {
+    for (uint64_t round = 0; round < rounds; round++) {
         struct fixture f;
         struct sirix_view views[REVISIONS];
         char *texts[REVISIONS];
