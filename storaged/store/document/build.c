@@ -81,6 +81,7 @@ void sirix_build_free(struct sirix_build *build)
     free(build->hashes);
     free(build->duplicates);
     free(build->taken);
+    free(build->grafts);
     free(build);
 }
 
@@ -334,7 +335,7 @@ enum sirix_status sirix_build_finish(struct sirix_build *build, struct sirix_err
 
 /* --- Undoing --------------------------------------------------------------------------------------- */
 
-static bool is_taken(const struct sirix_build *build, uint64_t key)
+bool sirix_build_is_taken(const struct sirix_build *build, uint64_t key)
 {
     for (size_t i = 0; i < build->taken_count; i++) {
         if (key >= build->taken[i].first && key <= build->taken[i].last) {
@@ -357,7 +358,7 @@ static enum sirix_status drop_open_lists(struct sirix_build *build, struct sirix
         return sirix_fail(err, SIRIX_NO_MEMORY, "no memory to undo a value");
     }
     while (sirix_map_next(lists, &cursor, &key, &value)) {
-        if (is_taken(build, key)) {
+        if (sirix_build_is_taken(build, key)) {
             keys[count++] = key;
         }
     }

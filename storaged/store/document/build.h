@@ -125,7 +125,9 @@ struct sirix_build {
     uint64_t bulk_settled; /* Leaf index. */
     uint64_t bulk_run;
     uint32_t events;
-    bool bulk_done;   /* What was built in bulk is in the edit. */
+    bool bulk_done; /* What was built in bulk is in the edit. */
+    struct sirix_trie_graft *grafts;
+    size_t graft_count;
     bool has_refused; /* A duplicate ends the build as soon as it can be named. */
     struct sirix_build_duplicate refused;
     char refused_pointer[SIRIX_ERROR_WHERE_BYTES];
@@ -155,6 +157,9 @@ enum sirix_status sirix_build_finish(struct sirix_build *build,
 /* Takes everything back that the build put into the edit. */
 enum sirix_status sirix_build_undo(struct sirix_build *build,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Whether the build gave this key to a row. */
+bool sirix_build_is_taken(const struct sirix_build *build, uint64_t key);
 
 /* The hash of the minified text (options.tape). */
 enum sirix_status sirix_build_hash(struct sirix_build *build, uint8_t out_hash[SIRIX_SHA256_BYTES],
@@ -218,6 +223,9 @@ enum sirix_status sirix_build_bulk_promote(struct sirix_build *build,
                                            struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_build_bulk_finish(struct sirix_build *build,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Grafts what was built in bulk into the edit's trie: at the end, and on another base. */
+enum sirix_status sirix_build_graft(struct sirix_build *build,
+                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 /* Ends a build in which a duplicate was found late, with the error that names it. */
 enum sirix_status sirix_build_refuse(struct sirix_build *build,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;

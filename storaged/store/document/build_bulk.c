@@ -177,27 +177,29 @@ enum sirix_status sirix_build_bulk_start(struct sirix_build *build, struct sirix
     return status;
 }
 
-static enum sirix_status graft(struct sirix_build *build, struct sirix_error *err)
+enum sirix_status sirix_build_graft(struct sirix_build *build, struct sirix_error *err)
 {
-    struct sirix_trie_graft *grafts = NULL;
-    size_t count = 0;
-    enum sirix_status status = sirix_trie_bulk_finish(build->bulk, &grafts, &count, err);
+    enum sirix_status status = SIRIX_OK;
 
-    for (size_t i = 0; i < count && status == SIRIX_OK; i++) {
-        status = sirix_trie_edit_graft(build->edit->trie, grafts[i].level, grafts[i].index,
-                                       grafts[i].address, err);
+    for (size_t i = 0; i < build->graft_count && status == SIRIX_OK; i++) {
+        const struct sirix_trie_graft *graft = &build->grafts[i];
+        status = sirix_trie_edit_graft(build->edit->trie, graft->level, graft->index,
+                                       graft->address, err);
     }
-    free(grafts);
     return status;
 }
 
 enum sirix_status sirix_build_bulk_finish(struct sirix_build *build, struct sirix_error *err)
 {
-    enum sirix_status status = graft(build, err);
+    enum sirix_status status =
+        sirix_trie_bulk_finish(build->bulk, &build->grafts, &build->graft_count, err);
 
     sirix_trie_bulk_free(build->bulk);
     build->bulk = NULL;
     build->bulk_done = true;
+    if (status == SIRIX_OK) {
+        status = sirix_build_graft(build, err);
+    }
     if (status == SIRIX_OK && build->edit->keys.max >= build->bulk_first) {
         status = sirix_build_note_taken(build, build->bulk_first, build->edit->keys.max, err);
     }

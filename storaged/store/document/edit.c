@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "store/document/build.h"
-#include "store/document/edit_state.h"
+#include "store/document/edit_install.h"
 #include "json/text.h"
 
 enum sirix_status sirix_edit_new(const struct sirix_view *base, struct sirix_reader *reader,
@@ -79,6 +79,17 @@ enum sirix_status sirix_edit_check(struct sirix_edit *edit, struct sirix_error *
         return sirix_fail(err, SIRIX_INTERNAL, "the edit was prepared already");
     }
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_edit_begin(struct sirix_edit *edit, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_edit_check(edit, err);
+
+    if (status == SIRIX_OK) {
+        edit->operations += edit->operations < 2 ? 1 : 0;
+        sirix_edit_unkeep(edit);
+    }
+    return status;
 }
 
 enum sirix_status sirix_edit_break(struct sirix_edit *edit, enum sirix_status status,

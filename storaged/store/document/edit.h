@@ -154,8 +154,8 @@ enum sirix_status sirix_edit_member(struct sirix_edit *edit, uint64_t key, struc
 /*
  * Publishes everything as one revision and ends the edit's life but for _free(). An edit without a
  * change publishes nothing unless force (*out_changed false then; published holds the base). While a
- * bulk value was written the branch may have moved: rebase_bulk lets an edit that consists of one bulk
- * value link itself to the new head if its target still is what it was.
+ * long value came the branch may have moved: sirix_edit_rebase() puts an edit that is one insert on the
+ * new head.
  */
 struct sirix_edit_commit {
     struct sirix_bytes author;
@@ -165,6 +165,16 @@ struct sirix_edit_commit {
 };
 enum sirix_status sirix_edit_commit(struct sirix_edit *edit, const struct sirix_edit_commit *commit,
                                     struct sirix_published *out_published, bool *out_changed,
+                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Puts an edit that consists of one insert, not yet prepared, on another revision of its branch (the
+ * reader sees it): the value that was built is linked there, its keys stay. Fails as an insert does when
+ * the target is gone, is no container any more or has a member of that name; SIRIX_CONFLICT
+ * (revision_moved) when it is something else than it was, lies deeper, when the edit is no single insert
+ * or has dropped duplicates. The edit is then broken.
+ */
+enum sirix_status sirix_edit_rebase(struct sirix_edit *edit, const struct sirix_view *base,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*

@@ -138,7 +138,10 @@ static enum sirix_status install_members(struct sirix_edit *edit,
             status = sirix_edit_list_insert(edit, op->spot.container, op->spot.index + i, &child,
                                             sirix_name_hash_stored(hash), err);
         }
-        if (status == SIRIX_OK && child.order != SIRIX_ORDER_KEY) {
+        /* The row may also say where it stood on another base. */
+        if (status == SIRIX_OK &&
+            (child.order != field.order || child.label.major != field.label.major ||
+             child.label.minor != field.label.minor)) {
             status = sirix_edit_row(edit, build->keys[i], &field, err);
             field.order = child.order;
             field.label = child.label;

@@ -16,7 +16,17 @@ struct sirix_edit_operation {
     struct sirix_buf name;
     struct sirix_spot spot; /* Inserts. Only container, index and what is no slice of parent. */
     uint64_t key;           /* Of the top node; MEMBERS: none. */
+    /* Inserts, to find the spot again on another base. */
+    uint64_t target;
+    enum sirix_place place;
+    uint64_t index;
+    uint32_t depth; /* Of the parent. */
 };
+
+void sirix_edit_operation_free(struct sirix_edit_operation *op);
+
+/* Forgets the value that is kept for a rebase. */
+void sirix_edit_unkeep(struct sirix_edit *edit);
 
 /*
  * Puts edit->build in its place. *out_touched: rows that were there before have changed, so that a

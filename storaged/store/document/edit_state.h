@@ -88,6 +88,9 @@ struct sirix_edit {
 
     struct sirix_build *build;          /* The value that is being fed. */
     struct sirix_edit_operation *value; /* What it is for. */
+    struct sirix_build *kept_build;     /* The one value so far, for a rebase; or NULL. */
+    struct sirix_edit_operation *kept_value;
+    uint32_t operations; /* Begun so far; counts to 2. */
 
     enum sirix_status broken;
     struct sirix_error broken_error;
@@ -103,8 +106,12 @@ struct sirix_edit {
 
 /* --- edit.c: life and failure ------------------------------------------------------------------ */
 
-/* The error of a broken edit, or of one with a value open (unless building). */
+/* The error of a broken edit, of one with a value open, or of one that was prepared. */
 enum sirix_status sirix_edit_check(struct sirix_edit *edit,
+                                   struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The same before an operation that may change something. */
+enum sirix_status sirix_edit_begin(struct sirix_edit *edit,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* Notes that a change failed half-way; returns status. */

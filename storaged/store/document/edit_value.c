@@ -13,7 +13,7 @@
 
 /* --- Beginning ------------------------------------------------------------------------------------- */
 
-static void operation_free(struct sirix_edit_operation *op)
+void sirix_edit_operation_free(struct sirix_edit_operation *op)
 {
     if (op != NULL) {
         sirix_buf_deinit(&op->name);
@@ -26,7 +26,7 @@ static enum sirix_status operation_new(struct sirix_edit *edit,
                                        struct sirix_error *err)
 {
     struct sirix_edit_operation *op = NULL;
-    enum sirix_status status = sirix_edit_check(edit, err);
+    enum sirix_status status = sirix_edit_begin(edit, err);
 
     if (status != SIRIX_OK) {
         return status;
@@ -160,13 +160,17 @@ static enum sirix_status insert_begin(struct sirix_edit *edit,
         if (op->spot.parent.kind == SIRIX_NODE_DOCUMENT) {
             number_from_start(edit);
         }
+        op->target = insert->target;
+        op->place = insert->place;
+        op->index = insert->index;
+        op->depth = depth;
         options.form = op->is_members ? SIRIX_BUILD_MEMBERS : SIRIX_BUILD_VALUE;
         options.container = op->is_members ? op->spot.container : op->key + (op->has_name ? 1 : 0);
         options.depth_left = SIRIX_DOCUMENT_DEPTH_MAX - depth + (op->is_members ? 1 : 0);
         status = start(edit, op, &options, err);
     }
     if (status != SIRIX_OK) {
-        operation_free(op);
+        sirix_edit_operation_free(op);
     }
     return status;
 }
@@ -206,7 +210,7 @@ enum sirix_status sirix_edit_update_begin(struct sirix_edit *edit,
         status = start(edit, op, &options, err);
     }
     if (status != SIRIX_OK) {
-        operation_free(op);
+        sirix_edit_operation_free(op);
     }
     return status;
 }
@@ -216,7 +220,28 @@ enum sirix_status sirix_edit_update_begin(struct sirix_edit *edit,
 static void forget_value(struct sirix_edit *edit)
 {
     sirix_build_free(edit->build);
-    operation_free(edit->value);
+    sirix_edit_operation_free(edit->value);
+    edit->build = NULL;
+    edit->value = NULL;
+}
+
+void sirix_edit_unkeep(struct sirix_edit *edit)
+{
+    sirix_build_free(edit->kept_build);
+    sirix_edit_operation_free(edit->kept_value);
+    edit->kept_build = NULL;
+    edit->kept_value = NULL;
+}
+
+/* The only operation of an edit, if it is an insert, may have to move to another base. */
+static void keep_value(struct sirix_edit *edit)
+{
+    if (edit->operations != 1 || edit->value->is_update || edit->build->duplicate_count != 0) {
+        forget_value(edit);
+        return;
+    }
+    edit->kept_build = edit->build;
+    edit->kept_value = edit->value;
     edit->build = NULL;
     edit->value = NULL;
 }
@@ -282,7 +307,7 @@ enum sirix_status sirix_edit_value_end(struct sirix_edit *edit,
     } else if (status != SIRIX_OK || !result.changed) {
         drop_value(edit);
     } else {
-        forget_value(edit);
+        keep_value(edit);
         status = sirix_edit_break(edit, sirix_edit_early_tidy(edit, &error), &error);
     }
     if (status != SIRIX_OK) {

@@ -260,6 +260,86 @@ static void the_last_of_duplicates_takes_the_place_of_the_first(void **state)
     (void)state;
 }
 
+/* Another commit comes in between; the value goes on top of it. small: built in memory. */
+static void rebase_one(const char *value, size_t len)
+{
+    const struct sirix_bytes name = bytes_of("new");
+    const struct sirix_edit_insert insert = {
+        .target = 1, .place = SIRIX_PLACE_LAST_CHILD, .name = &name};
+    struct sirix_edit_result result = {0};
+    struct sirix_error err = {0};
+    struct sirix_view view;
+    struct sirix_view other_view;
+    struct sirix_edit *edit = NULL;
+    struct sirix_edit *other = NULL;
+    struct fixture f;
+    char *expected = malloc(len + 64);
+
+    assert_non_null(expected);
+    fixture_open(&f);
+    import_text(&f, "{\"a\":[1],\"b\":2}");
+    edit = fixture_edit(&f, &view);
+    assert_int_equal(sirix_edit_insert(edit, &insert,
+                                       (struct sirix_bytes){.data = value, .len = len}, &result,
+                                       &err),
+                     SIRIX_OK);
+    other = fixture_edit(&f, &other_view);
+    edit_insert(other, 2, SIRIX_PLACE_FIRST_CHILD, 0, NULL, "{\"x\":0}");
+    edit_insert(other, 1, SIRIX_PLACE_FIRST_CHILD, 0, "c", "[]");
+    assert_true(fixture_commit(&f, other, &other_view));
+
+    fixture_head(&f, &other_view);
+    assert_int_equal(sirix_edit_rebase(edit, &other_view, &err), SIRIX_OK);
+    assert_true(fixture_commit(&f, edit, &view));
+    sirix_view_close(&other_view);
+    (void)sprintf(expected, "{\"c\":[],\"a\":[{\"x\":0},1],\"b\":2,\"new\":%s}", value);
+    assert_head(&f, expected);
+    assert_int_equal(key_at(&f, "/new"), result.key);
+    free(expected);
+    fixture_close(&f);
+}
+
+static void a_value_moves_to_a_head_that_moved_meanwhile(void **state)
+{
+    char *large = members_text(0, 100, ",\"z\":[[],{\"y\":[1,2,3]}]");
+    char *bulk = records_text(RECORDS_BYTES);
+
+    rebase_one("7", 1);
+    rebase_one("[1,{\"k\":\"v\"}]", strlen("[1,{\"k\":\"v\"}]"));
+    rebase_one(large, strlen(large));
+    rebase_one(bulk, strlen(bulk));
+    free(large);
+    free(bulk);
+    (void)state;
+}
+
+static void a_value_whose_target_is_gone_does_not_move(void **state)
+{
+    struct fixture *f = *state;
+    const struct sirix_edit_insert insert = {.target = 2, .place = SIRIX_PLACE_LAST_CHILD};
+    struct sirix_edit_result result = {0};
+    struct sirix_error err = {0};
+    struct sirix_view view;
+    struct sirix_view other_view;
+    struct sirix_edit *edit = NULL;
+    struct sirix_edit *other = NULL;
+
+    import_text(f, "{\"a\":[1],\"b\":2}");
+    edit = fixture_edit(f, &view);
+    assert_int_equal(sirix_edit_insert(edit, &insert, bytes_of("7"), &result, &err), SIRIX_OK);
+    other = fixture_edit(f, &other_view);
+    edit_update(other, 2, "{}");
+    assert_true(fixture_commit(f, other, &other_view));
+    fixture_head(f, &other_view);
+    assert_int_equal(sirix_edit_rebase(edit, &other_view, &err), SIRIX_CONFLICT);
+    assert_int_equal(err.reason, SIRIX_REASON_REVISION_MOVED);
+    assert_int_equal(err.current_revision, other_view.record.revision);
+    assert_int_equal(sirix_edit_rebase(edit, &other_view, &err), SIRIX_CONFLICT);
+    fixture_drop(edit, &view);
+    sirix_view_close(&other_view);
+    assert_head(f, "{\"a\":{},\"b\":2}");
+}
+
 static void ndjson_becomes_one_array(void **state)
 {
     struct fixture *f = *state;
@@ -347,6 +427,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(duplicate_members_are_refused_with_their_pointer, set_up,
                                         tear_down),
         cmocka_unit_test(the_last_of_duplicates_takes_the_place_of_the_first),
+        cmocka_unit_test(a_value_moves_to_a_head_that_moved_meanwhile),
+        cmocka_unit_test_setup_teardown(a_value_whose_target_is_gone_does_not_move, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(ndjson_becomes_one_array, set_up, tear_down),
         cmocka_unit_test(strings_of_every_length_around_the_borders_come_back),
         cmocka_unit_test_setup_teardown(depth_is_limited_from_the_top_of_the_document, set_up,
