@@ -359,7 +359,7 @@ static void the_diff_back_is_the_diff_with_old_and_new_swapped(void **state)
 {
     enum { REVISIONS = 25 };
     struct fixture *f = *state;
-    uint64_t random = 4;
+    uint64_t random = test_rounds(4); /* Here it is the seed. */
     struct sirix_view views[REVISIONS + 1];
 
     import_text(f, "{\"n0\":[1,2,3,4,5,6,7,8,[9]],\"n1\":{\"n2\":[{},[]]},\"n3\":\"x\"}");
