@@ -5,8 +5,6 @@
 #include "service/registry.h"
 
 #include <assert.h>
-#include <dirent.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,8 +289,7 @@ void sirix_registry_each_open(struct sirix_registry *registry, sirix_registry_ea
         (void)pthread_mutex_unlock(&registry->mutex);
         visit(context, handle->database);
         (void)pthread_mutex_lock(&registry->mutex);
-        /* Its place among the others is looked up before it is given back. One that was dropped
-         * meanwhile leads nowhere: the rest waits for the next time. */
+        /* One that was dropped meanwhile leads nowhere: the rest waits for the next time. */
         struct sirix_handle *next = handle->dropped ? NULL : find_open(registry, &bucket, handle);
         if (next != NULL) {
             next->refs++;

@@ -8,6 +8,7 @@
 | Streams.test_a_cancelled_import_leaves_nothing                   | data after cancel, G29           |
 | Garbage.test_random_bytes_to_every_method                        | protobuf garbage                 |
 | Garbage.test_huge_and_odd_fields_of_every_request                | huge fields                      |
+| Garbage.test_requests_that_name_nothing                          | a crash once: no resource        |
 | Garbage.test_bytes_that_are_not_http2                            | protobuf garbage                 |
 | Garbage.test_odd_metadata                                        | huge fields                      |
 | Names.test_hostile_names_through_every_door                      | G26                              |
@@ -212,7 +213,7 @@ class Garbage(Healthy):
                     kept.CopyFrom(message)
                     try:
                         setattr(message, field.name, odd)
-                    except ValueError:
+                    except (ValueError, TypeError):  # The field cannot hold it.
                         continue
                     code = ask([root.SerializeToString()])
                     self.assertIn(code, allowed, (where, field.name, odd[:50] if isinstance(
@@ -227,6 +228,25 @@ class Garbage(Healthy):
         for database in self.client.ListDatabases().databases:
             if database.name != b"db":
                 self.client.DropDatabase(database=database.name)
+        self.check_health()
+
+    def test_requests_that_name_nothing(self):
+        for method in self.methods():
+            if method.name in ("Status", "ListDatabases", "Attach"):
+                continue
+            for fields in ({}, {"database": b"db"}):
+                message = getattr(case.pb, method.input_type.name)()
+                for key, value in fields.items():
+                    if key in message.DESCRIPTOR.fields_by_name:
+                        setattr(message, key, value)
+                    elif "start" in message.DESCRIPTOR.fields_by_name:
+                        setattr(message.start, key, value)
+                data = message.SerializeToString()
+                if fields and method.name in ("DropDatabase", "CreateDatabase", "ListResources",
+                                              "Verify"):
+                    continue
+                self.assertEqual(self.raw(method)([data]), "INVALID_ARGUMENT", (method.name, fields))
+                self.assertIsNone(self.daemon.process.poll(), method.name)
         self.check_health()
 
     def test_bytes_that_are_not_http2(self):
@@ -290,8 +310,8 @@ class Names(Healthy):
                 answer, failure = cases.attempt(call, **fields)
                 self.assertIsNone(answer, (name, fields))
                 self.assertEqual(failure[0], "INVALID_ARGUMENT", (name, fields, failure))
-            if "\0" not in name and name:
-                self.ctl("snapshot", "create", "db/" + self.name.decode(), "--", name, code=65)
+            if "\0" not in name and name and name[0] != "-":
+                self.ctl("snapshot", "create", "db/" + self.name.decode(), name, code=65)
         for name in ("HEAD", "a..b", "0", "7", "2024-01-15", "con", "null", "a.", "a-", "0x1f", "x" * 128,
                      "databases", "storaged.sock", "data.mdb", "lock.mdb"):
             self.client.CreateDatabase(database=name.encode())

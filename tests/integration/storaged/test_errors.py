@@ -273,8 +273,8 @@ class Readers(case.DaemonCase):
         reader.close()
 
 
-class Waiting(case.DaemonCase):
-    arguments = ("--write-queue-timeout", "300", "--workers", "4")
+class Impatient(case.DaemonCase):
+    arguments = ("--write-queue-timeout", "1")
 
     def test_a_write_that_waits_too_long_is_told_its_place(self):
         name = self.resource("[]")
@@ -294,6 +294,10 @@ class Waiting(case.DaemonCase):
         self.assertGreater(codes.get(b"write_queue_timeout", 0), 0, codes)
         self.assertGreater(codes.get("OK", 0), 0, codes)
         self.assertEqual(self.head(name), 2 + codes["OK"])
+
+
+class Waiting(case.DaemonCase):
+    arguments = ("--write-queue-timeout", "60000", "--workers", "4")
 
     def test_writers_of_one_branch_keep_no_worker_from_others(self):  # G23
         busy, free = self.resource("[]"), self.resource("[]")
