@@ -46,6 +46,7 @@ void sirix_edit_free(struct sirix_edit *edit)
         return;
     }
     sirix_edit_value_abort(edit);
+    sirix_edit_unkeep(edit);
     sirix_edit_open_lists_free(edit);
     sirix_edit_early_deinit(edit);
     sirix_trie_edit_free(edit->trie);
