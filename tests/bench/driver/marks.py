@@ -313,6 +313,7 @@ class Marks:
             for what, seen in points.items():
                 label, top = "%d branches" % count, count == self.scale["branches"][-1]
                 self.report.add(what, label, "us", ours[what + "_us"], note="without sync", top=top)
+                self.report.add(what, label, "CPU us", ours[what + "_cpu_us"])
                 self.report.add(what, label, "file B", ours[what + "_bytes"], top=top)
                 seen.append((count, ours[what + "_us"]))
         for what, seen in points.items():
@@ -376,7 +377,7 @@ class Marks:
         ready, write = os.pipe()
         began = time.monotonic()
         with open(self.tools.path("storaged.log"), "ab") as log:
-            daemon = subprocess.Popen([self.tools.program("storaged"), "--data", data, "--ready-fd",
+            daemon = subprocess.Popen([self.tools.need("storaged"), "--data", data, "--ready-fd",
                                        str(write)], stderr=log, pass_fds=(write,))
         os.close(write)
         word = os.read(ready, 64)
@@ -396,7 +397,7 @@ class Marks:
             for i in range(self.scale["writers"])]
         try:
             for name, path in names:
-                subprocess.run([self.tools.program("sirixctl"), "import", "--storage", address,
+                subprocess.run([self.tools.need("sirixctl"), "import", "--storage", address,
                                 "--quiet", "bench/" + name, path], check=True,
                                stdout=subprocess.DEVNULL)
             self._calls(address)

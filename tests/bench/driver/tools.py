@@ -30,9 +30,15 @@ class Tools:
     def say(self, text):
         print("[%5.0f s] %s" % (time.monotonic() - self.started, text), flush=True)
 
+    def need(self, name):
+        program = self.program(name)
+        if program is None:
+            raise RuntimeError("there is no %s in %s: build it first" % (name, self.build))
+        return program
+
     def run(self, name, *args):
         """The figures that a program prints: name to number."""
-        program = self.program(name)
+        program = self.need(name)
         done = subprocess.run([program, *map(str, args)], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
