@@ -141,6 +141,7 @@ void sirix_backend_release(const void *answer)
     sirix_client_free(answer);
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of types take none. */
 #define SIRIX_X(name, request_type, answer_type)                                                   \
     enum sirix_status sirix_backend_##name(                                                        \
         struct sirix_gateway_backend *backend, request_type *request,                              \
@@ -166,6 +167,7 @@ SIRIX_BACKEND_CALLS(SIRIX_X)
     }
 SIRIX_BACKEND_PLAIN_CALLS(SIRIX_X)
 #undef SIRIX_X
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 enum sirix_status sirix_backend_list_databases(struct sirix_gateway_backend *backend,
                                                const struct sirix_page *page,

@@ -51,6 +51,7 @@ void sirix_backend_release(const void *answer);
     X(delete_branch, const struct sirix_delete_name_request, struct sirix_delete_name_result)      \
     X(promote, const struct sirix_promote_request, struct sirix_promote_result)
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): names of types take none. */
 #define SIRIX_X(name, request_type, answer_type)                                                   \
     enum sirix_status sirix_backend_##name(                                                        \
         struct sirix_gateway_backend *backend, request_type *request,                              \
@@ -66,6 +67,7 @@ SIRIX_BACKEND_CALLS(SIRIX_X)
         SIRIX_MUST_CHECK;
 SIRIX_BACKEND_PLAIN_CALLS(SIRIX_X)
 #undef SIRIX_X
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 enum sirix_status sirix_backend_list_databases(struct sirix_gateway_backend *backend,
                                                const struct sirix_page *page,

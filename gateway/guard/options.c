@@ -16,7 +16,7 @@ struct flag {
 #define AT(field) offsetof(struct sirix_options, field)
 #define LATER     SIZE_MAX
 
-static const struct flag FLAGS[] = {
+static const struct flag flags[] = {
     {"--database-path", "DIR", AT(database_path), "data folder; starts a storaged if none runs"},
     {"--storage", "ADDRESS", AT(storage), "a running storaged: unix:PATH or HOST:PORT"},
     {"--config", "FILE", AT(config), "settings, {\"server\": {...}}"},
@@ -35,9 +35,9 @@ static const struct flag FLAGS[] = {
 
 static const struct flag *find(const char *argument, size_t len)
 {
-    for (size_t i = 0; i < sizeof(FLAGS) / sizeof(FLAGS[0]); i++) {
-        if (strlen(FLAGS[i].name) == len && strncmp(FLAGS[i].name, argument, len) == 0) {
-            return &FLAGS[i];
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        if (strlen(flags[i].name) == len && strncmp(flags[i].name, argument, len) == 0) {
+            return &flags[i];
         }
     }
     return NULL;
@@ -145,8 +145,8 @@ enum sirix_status sirix_options_print_help(struct sirix_buf *out, struct sirix_e
         "\nSpeaks MCP on stdin and stdout for an AI agent's host; logs to stderr.\n\nFlags:\n",
         err);
 
-    for (size_t i = 0; i < sizeof(FLAGS) / sizeof(FLAGS[0]) && status == SIRIX_OK; i++) {
-        const struct flag *flag = &FLAGS[i];
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]) && status == SIRIX_OK; i++) {
+        const struct flag *flag = &flags[i];
         if (flag->offset != LATER) {
             size_t width = strlen(flag->name) + (flag->value == NULL ? 0 : strlen(flag->value) + 1);
             status = sirix_buf_printf(out, err, "  %s%s%s%*s%s\n", flag->name,

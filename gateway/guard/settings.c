@@ -11,60 +11,69 @@
 
 /* No `false` but in the last columns: what is not in force is warned about when it is given. */
 const struct sirix_setting sirix_settings_table[] = {
-    {"name", SIRIX_SETTING_TEXT, AT(name), "\"sirix-mcp\"", 0, 0, NULL, true,
+    {"name", AT(name), "\"sirix-mcp\"", 0, 0, NULL, SIRIX_SETTING_TEXT, true,
      "name that the server gives itself"},
-    {"version", SIRIX_SETTING_TEXT, AT(version), "\"" SIRIX_VERSION "\"", 0, 0, NULL, true,
+    {"version", AT(version), "\"" SIRIX_VERSION "\"", 0, 0, NULL, SIRIX_SETTING_TEXT, true,
      "version that the server gives itself"},
-    {"transport", SIRIX_SETTING_TEXT, AT(transport), "\"stdio\"", 0, 0, "stdio", true,
+    {"transport", AT(transport), "\"stdio\"", 0, 0, "stdio", SIRIX_SETTING_TEXT, true,
      "how clients connect"},
-    {"databasePath", SIRIX_SETTING_TEXT, AT(database_path), NULL, 0, 0, NULL, true,
+    {"databasePath", AT(database_path), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
      "data folder; a storaged is started there if none runs"},
-    {"storage", SIRIX_SETTING_TEXT, AT(storage), NULL, 0, 0, NULL, true,
+    {"storage", AT(storage), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
      "address of a running storaged instead: unix:PATH or HOST:PORT"},
-    {"readOnly", SIRIX_SETTING_BOOL, AT(read_only), "true", 0, 0, NULL, true,
+    {"readOnly", AT(read_only), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
      "list and call only the tools that read, over the reader's socket"},
-    {"allowDatabases", SIRIX_SETTING_NAMES, AT(access.allow_databases), NULL, 0, 0, NULL, true,
+    {"allowDatabases", AT(access.allow_databases), NULL, 0, 0, NULL, SIRIX_SETTING_NAMES, true,
      "only these databases; exact names or `*`"},
-    {"denyDatabases", SIRIX_SETTING_NAMES, AT(access.deny_databases), NULL, 0, 0, NULL, true,
+    {"denyDatabases", AT(access.deny_databases), NULL, 0, 0, NULL, SIRIX_SETTING_NAMES, true,
      "never these databases; wins over every other list"},
-    {"allowResources", SIRIX_SETTING_RULES, AT(access.rules), NULL, 0, 0, NULL, true,
+    {"allowResources", AT(access.rules), NULL, 0, 0, NULL, SIRIX_SETTING_RULES, true,
      "for a database: only these of its resources; `[]` is none"},
-    {"maxResultSize", SIRIX_SETTING_NUMBER, AT(max_result_size), "100", 1, 10000, NULL, true,
+    {"maxResultSize", AT(max_result_size), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER, true,
      "items in one answer"},
-    {"maxResultBytes", SIRIX_SETTING_NUMBER, AT(max_result_bytes), "40960", 4096, 1048576, NULL,
+    {"maxResultBytes", AT(max_result_bytes), "40960", 4096, 1048576, NULL, SIRIX_SETTING_NUMBER,
      true, "bytes of JSON in one answer"},
-    {"maxStringValueLength", SIRIX_SETTING_NUMBER, AT(max_string_value_length), "4096", 16, 65536,
-     NULL, true, "code points of one string in an answer"},
-    {"sanitizeOutput", SIRIX_SETTING_BOOL, AT(sanitize_output), "true", 0, 0, NULL, true,
+    {"maxStringValueLength", AT(max_string_value_length), "4096", 16, 65536, NULL,
+     SIRIX_SETTING_NUMBER, true, "code points of one string in an answer"},
+    {"sanitizeOutput", AT(sanitize_output), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
      "make invisible and direction-changing characters visible"},
-    {"queryTimeoutMs", SIRIX_SETTING_NUMBER, AT(query_timeout_ms), "30000", 1, 600000, NULL, true,
+    {"queryTimeoutMs", AT(query_timeout_ms), "30000", 1, 600000, NULL, SIRIX_SETTING_NUMBER, true,
      "milliseconds that one reading call may take"},
-    {"writeTimeoutMs", SIRIX_SETTING_NUMBER, AT(write_timeout_ms), "5000", 1, 600000, NULL, true,
+    {"writeTimeoutMs", AT(write_timeout_ms), "5000", 1, 600000, NULL, SIRIX_SETTING_NUMBER, true,
      "milliseconds that one writing call may take, its wait in the queue included"},
-    {"toolNames", SIRIX_SETTING_TEXT, AT(tool_names), "\"underscore\"", 0, 0, "underscore|dotted",
+    {"toolNames", AT(tool_names), "\"underscore\"", 0, 0, "underscore|dotted", SIRIX_SETTING_TEXT,
      true, "spelling of the names that are listed; both can be called"},
-    {"confirmDestructive", SIRIX_SETTING_BOOL, AT(confirm_destructive), "true", 0, 0, NULL, false,
+    {"confirmDestructive", AT(confirm_destructive), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, false,
      "ask before destructive calls"},
-    {"confirm", SIRIX_SETTING_TEXT, AT(confirm), "\"two-step\"", 0, 0, "two-step|elicit-only",
+    {"confirm", AT(confirm), "\"two-step\"", 0, 0, "two-step|elicit-only", SIRIX_SETTING_TEXT,
      false, "what to do where the client cannot ask"},
-    {"confirmWrites", SIRIX_SETTING_BOOL, AT(confirm_writes), "false", 0, 0, NULL, false,
+    {"confirmWrites", AT(confirm_writes), "false", 0, 0, NULL, SIRIX_SETTING_BOOL, false,
      "ask before insert and update too"},
-    {"auditLog", SIRIX_SETTING_BOOL, AT(audit_log), "true", 0, 0, NULL, false,
+    {"auditLog", AT(audit_log), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, false,
      "one line a call, written before the answer"},
-    {"auditLogPath", SIRIX_SETTING_TEXT, AT(audit_log_path), NULL, 0, 0, NULL, false,
+    {"auditLogPath", AT(audit_log_path), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, false,
      "file of the audit log"},
-    {"tokenFile", SIRIX_SETTING_TEXT, AT(token_file), NULL, 0, 0, NULL, false,
+    {"tokenFile", AT(token_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, false,
      "static tokens and their rights"},
-    {"httpListen", SIRIX_SETTING_TEXT, AT(http_listen), "\"127.0.0.1:8760\"", 0, 0, NULL, false,
+    {"httpListen", AT(http_listen), "\"127.0.0.1:8760\"", 0, 0, NULL, SIRIX_SETTING_TEXT, false,
      "address of the HTTP transport"},
-    {"stateKeyFile", SIRIX_SETTING_TEXT, AT(state_key_file), NULL, 0, 0, NULL, false,
+    {"stateKeyFile", AT(state_key_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, false,
      "key that seals cursors and confirmations"},
-    {"sqlDefaultRows", SIRIX_SETTING_NUMBER, AT(sql_default_rows), "100", 1, 10000, NULL, false,
+    {"sqlDefaultRows", AT(sql_default_rows), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER, false,
      "rows of an SQL answer"},
-    {"sqlMaxRows", SIRIX_SETTING_NUMBER, AT(sql_max_rows), "1000", 1, 100000, NULL, false,
+    {"sqlMaxRows", AT(sql_max_rows), "1000", 1, 100000, NULL, SIRIX_SETTING_NUMBER, false,
      "rows that a call may ask for"},
 };
 const size_t sirix_settings_count = sizeof(sirix_settings_table) / sizeof(sirix_settings_table[0]);
+
+static enum sirix_status set_default(struct sirix_settings *settings, struct sirix_json_tree *tree,
+                                     const struct sirix_setting *setting, struct sirix_error *err)
+{
+    const struct sirix_bytes text = {setting->default_text, strlen(setting->default_text)};
+    enum sirix_status status = sirix_json_tree_parse(tree, text, NULL, NULL, err);
+
+    return status == SIRIX_OK ? sirix_setting_read(settings, setting, tree->root, err) : status;
+}
 
 enum sirix_status sirix_settings_init(struct sirix_settings *settings, struct sirix_error *err)
 {
@@ -74,14 +83,8 @@ enum sirix_status sirix_settings_init(struct sirix_settings *settings, struct si
     sirix_arena_init(&settings->arena, SIZE_MAX);
     enum sirix_status status = sirix_json_tree_init(&tree, &settings->arena, err);
     for (size_t i = 0; i < sirix_settings_count && status == SIRIX_OK; i++) {
-        const struct sirix_setting *setting = &sirix_settings_table[i];
-
-        if (setting->default_text != NULL) {
-            const struct sirix_bytes text = {setting->default_text, strlen(setting->default_text)};
-            status = sirix_json_tree_parse(&tree, text, NULL, NULL, err);
-            if (status == SIRIX_OK) {
-                status = sirix_setting_read(settings, setting, tree.root, err);
-            }
+        if (sirix_settings_table[i].default_text != NULL) {
+            status = set_default(settings, &tree, &sirix_settings_table[i], err);
         }
     }
     settings->given = 0;
@@ -188,6 +191,15 @@ static enum sirix_status print_value(const struct sirix_settings *settings,
     }
 }
 
+static enum sirix_status print_member(const struct sirix_settings *settings,
+                                      const struct sirix_setting *setting,
+                                      struct sirix_json_writer *writer, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_json_write_name_str(writer, setting->key, err);
+
+    return status == SIRIX_OK ? print_value(settings, setting, writer, err) : status;
+}
+
 enum sirix_status sirix_settings_print(const struct sirix_settings *settings, struct sirix_buf *out,
                                        struct sirix_error *err)
 {
@@ -206,10 +218,7 @@ enum sirix_status sirix_settings_print(const struct sirix_settings *settings, st
         const struct sirix_setting *setting = &sirix_settings_table[i];
 
         if (!is_absent(settings, setting)) {
-            status = sirix_json_write_name_str(&writer, setting->key, err);
-            if (status == SIRIX_OK) {
-                status = print_value(settings, setting, &writer, err);
-            }
+            status = print_member(settings, setting, &writer, err);
         }
     }
     if (status == SIRIX_OK) {
@@ -227,13 +236,13 @@ enum sirix_status sirix_settings_print(const struct sirix_settings *settings, st
 
 static const char *type_name(const struct sirix_setting *setting)
 {
-    static const char *const NAMES[] = {
+    static const char *const names[] = {
         [SIRIX_SETTING_TEXT] = "text",      [SIRIX_SETTING_BOOL] = "boolean",
         [SIRIX_SETTING_NUMBER] = "integer", [SIRIX_SETTING_NAMES] = "list of names",
         [SIRIX_SETTING_RULES] = "object",
     };
 
-    return NAMES[setting->type];
+    return names[setting->type];
 }
 
 static enum sirix_status print_limits(struct sirix_buf *out, const struct sirix_setting *setting,
@@ -253,6 +262,27 @@ static enum sirix_status print_limits(struct sirix_buf *out, const struct sirix_
     return status == SIRIX_OK ? sirix_buf_append_str(out, "`", err) : status;
 }
 
+static enum sirix_status print_row(struct sirix_buf *out, const struct sirix_setting *setting,
+                                   struct sirix_error *err)
+{
+    /* The version of the day would make a new text of every release. */
+    bool is_version = strcmp(setting->key, "version") == 0;
+    bool is_plain = is_version || setting->default_text == NULL;
+    const char *value = is_version ? "the program's" : setting->default_text;
+    enum sirix_status status =
+        sirix_buf_printf(out, err, "| `%s` | %s", setting->key, type_name(setting));
+
+    if (status == SIRIX_OK) {
+        status = print_limits(out, setting, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_buf_printf(out, err, " | %s%s%s | %s | %s |\n", is_plain ? "" : "`",
+                                  value == NULL ? "–" : value, is_plain ? "" : "`",
+                                  setting->is_in_force ? "yes" : "not yet", setting->help);
+    }
+    return status;
+}
+
 enum sirix_status sirix_settings_print_docs(struct sirix_buf *out, struct sirix_error *err)
 {
     enum sirix_status status = sirix_buf_append_str(
@@ -261,21 +291,7 @@ enum sirix_status sirix_settings_print_docs(struct sirix_buf *out, struct sirix_
         err);
 
     for (size_t i = 0; i < sirix_settings_count && status == SIRIX_OK; i++) {
-        const struct sirix_setting *setting = &sirix_settings_table[i];
-        /* The version of the day would make a new text of every release. */
-        bool is_version = strcmp(setting->key, "version") == 0;
-        const char *value = is_version ? "the program's" : setting->default_text;
-
-        status = sirix_buf_printf(out, err, "| `%s` | %s", setting->key, type_name(setting));
-        if (status == SIRIX_OK) {
-            status = print_limits(out, setting, err);
-        }
-        if (status == SIRIX_OK) {
-            status = sirix_buf_printf(
-                out, err, " | %s%s%s | %s | %s |\n", value == NULL || is_version ? "" : "`",
-                value == NULL ? "–" : value, value == NULL || is_version ? "" : "`",
-                setting->is_in_force ? "yes" : "not yet", setting->help);
-        }
+        status = print_row(out, &sirix_settings_table[i], err);
     }
     return status;
 }

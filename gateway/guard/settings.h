@@ -64,12 +64,12 @@ enum sirix_setting_type {
 
 struct sirix_setting {
     const char *key;
-    enum sirix_setting_type type;
     size_t offset;            /* Into struct sirix_settings. */
     const char *default_text; /* As it is written in the file; NULL: none. */
     uint64_t min;             /* Of numbers. */
     uint64_t max;
     const char *choices; /* Of texts: the allowed ones, separated by `|`; NULL: any. */
+    enum sirix_setting_type type;
     bool is_in_force;
     const char *help;
 };

@@ -65,7 +65,7 @@ static enum sirix_status read_text(struct sirix_settings *settings,
     const char *text = NULL;
     enum sirix_status status = read_c_str(settings, setting, value, &text, err);
 
-    if (status == SIRIX_OK && setting->choices != NULL && !is_choice(setting->choices, text)) {
+    if (text != NULL && setting->choices != NULL && !is_choice(setting->choices, text)) {
         bool is_http = strcmp(setting->key, "transport") == 0 && strcmp(text, "http") == 0;
         status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
                                    "server.%s must be one of %s%s", setting->key, setting->choices,
@@ -130,7 +130,7 @@ static enum sirix_status read_names(struct sirix_settings *settings,
     list.names = names;
     for (const struct sirix_json_node *item = sirix_json_first(value);
          item != NULL && status == SIRIX_OK; item = item->next) {
-        const char *name = NULL;
+        const char *name = "";
 
         status = read_c_str(settings, setting, item, &name, err);
         if (status == SIRIX_OK && strcmp(name, "*") != 0) {

@@ -13,7 +13,7 @@ struct range {
 };
 
 /* In rising order. */
-static const struct range HIDDEN[] = {
+static const struct range hidden[] = {
     {0x0000, 0x0008}, {0x000b, 0x001f}, {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x034f, 0x034f},
     {0x061c, 0x061c}, {0x115f, 0x1160}, {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},
     {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
@@ -22,11 +22,11 @@ static const struct range HIDDEN[] = {
 
 static bool is_hidden(uint32_t code_point)
 {
-    for (size_t i = 0; i < sizeof(HIDDEN) / sizeof(HIDDEN[0]); i++) {
-        if (code_point < HIDDEN[i].first) {
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+        if (code_point < hidden[i].first) {
             return false;
         }
-        if (code_point <= HIDDEN[i].last) {
+        if (code_point <= hidden[i].last) {
             return true;
         }
     }
@@ -68,6 +68,16 @@ static bool may_stay(uint32_t code_point, uint32_t before, const uint8_t *after,
            has_next && next > 0x7f && !is_hidden(next);
 }
 
+/* The text up to a hidden character, then that as <U+202E>. */
+static enum sirix_status show_one(struct sirix_buf *out, const uint8_t *clean, size_t clean_len,
+                                  uint32_t code_point, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_buf_append(out, clean, clean_len, err);
+
+    return status == SIRIX_OK ? sirix_buf_printf(out, err, "<U+%04X>", (unsigned)code_point)
+                              : status;
+}
+
 enum sirix_status sirix_visible_append(struct sirix_buf *out, struct sirix_bytes canonical,
                                        size_t code_points_max, bool show,
                                        struct sirix_visible *result, struct sirix_error *err)
@@ -89,10 +99,7 @@ enum sirix_status sirix_visible_append(struct sirix_buf *out, struct sirix_bytes
         if (show && is_hidden(code_point) &&
             !may_stay(code_point, before, text + done.taken + len,
                       canonical.len - done.taken - len)) {
-            status = sirix_buf_append(out, text + clean, done.taken - clean, err);
-            if (status == SIRIX_OK) {
-                status = sirix_buf_printf(out, err, "<U+%04X>", (unsigned)code_point);
-            }
+            status = show_one(out, text + clean, done.taken - clean, code_point, err);
             clean = done.taken + len;
             done.was_changed = true;
         }

@@ -257,12 +257,12 @@ enum sirix_status sirix_jsonrpc_write_error(struct sirix_buf *out, struct sirix_
                                             const struct sirix_error *error,
                                             struct sirix_error *err)
 {
-    static const struct sirix_bytes NO_ID = {"null", 4};
+    static const struct sirix_bytes no_id = {"null", 4};
     struct sirix_json_writer writer;
 
     enum sirix_status status = sirix_buf_append_str(out, "{\"jsonrpc\":\"2.0\",\"id\":", err);
     if (status == SIRIX_OK) {
-        status = sirix_buf_append_bytes(out, id.len == 0 ? NO_ID : id, err);
+        status = sirix_buf_append_bytes(out, id.len == 0 ? no_id : id, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_buf_append_str(out, ",\"error\":", err);

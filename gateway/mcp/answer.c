@@ -36,7 +36,8 @@ enum sirix_status sirix_answer_init(struct sirix_answer *answer, struct sirix_ar
     };
     sirix_buf_init(&answer->scratch, SIZE_MAX);
     /* A character takes at most SHOWN_CHARACTER_BYTES, so that one string always fits. */
-    const size_t fits = (answer->bytes_max - 2 * SIRIX_ANSWER_HEAD_BYTES) / SHOWN_CHARACTER_BYTES;
+    const size_t fits =
+        (answer->bytes_max - 2 * (size_t)SIRIX_ANSWER_HEAD_BYTES) / SHOWN_CHARACTER_BYTES;
     if (answer->string_max > fits) {
         answer->string_max = fits;
     }
@@ -324,7 +325,7 @@ static void add_limits(struct sirix_answer *answer, struct sirix_json_node *root
     static const struct {
         unsigned bit;
         const char *name;
-    } LIMITS[] = {
+    } known[] = {
         {SIRIX_ANSWER_LIMIT_ITEMS, "maxResultSize"},
         {SIRIX_ANSWER_LIMIT_BYTES, "maxResultBytes"},
         {SIRIX_ANSWER_LIMIT_STRINGS, "maxStringValueLength"},
@@ -333,9 +334,9 @@ static void add_limits(struct sirix_answer *answer, struct sirix_json_node *root
     };
     struct sirix_json_node *array = sirix_answer_array(answer);
 
-    for (size_t i = 0; i < sizeof(LIMITS) / sizeof(LIMITS[0]); i++) {
-        if ((answer->limits & LIMITS[i].bit) != 0) {
-            const struct sirix_bytes name = {LIMITS[i].name, strlen(LIMITS[i].name)};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if ((answer->limits & known[i].bit) != 0) {
+            const struct sirix_bytes name = {known[i].name, strlen(known[i].name)};
             sirix_answer_append(answer, array, string_node(answer, name));
         }
     }

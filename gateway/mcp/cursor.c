@@ -12,11 +12,11 @@ uint64_t sirix_cursor_tag(const char *tool, const char *database, const char *re
                           uint64_t detail)
 {
     /* Against mistakes, not against forgery. */
-    static const struct sirix_hash_key KEY = {{'c', 'u', 'r', 's', 'o', 'r'}};
-    uint64_t tag = sirix_hash(&KEY, tool, strlen(tool));
+    static const struct sirix_hash_key fixed_key = {{'c', 'u', 'r', 's', 'o', 'r'}};
+    uint64_t tag = sirix_hash(&fixed_key, tool, strlen(tool));
 
-    tag = sirix_mix64(tag ^ sirix_hash(&KEY, database, strlen(database)));
-    tag = sirix_mix64(tag ^ sirix_hash(&KEY, resource, strlen(resource)));
+    tag = sirix_mix64(tag ^ sirix_hash(&fixed_key, database, strlen(database)));
+    tag = sirix_mix64(tag ^ sirix_hash(&fixed_key, resource, strlen(resource)));
     return sirix_mix64(tag ^ detail);
 }
 

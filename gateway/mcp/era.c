@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *const NAMES[] = {
+static const char *const names[] = {
     [SIRIX_MCP_NONE] = "",
     [SIRIX_MCP_2024_11_05] = "2024-11-05",
     [SIRIX_MCP_2025_03_26] = "2025-03-26",
@@ -13,14 +13,14 @@ static const char *const NAMES[] = {
 
 const char *sirix_mcp_version_name(enum sirix_mcp_version version)
 {
-    return NAMES[version];
+    return names[version];
 }
 
 enum sirix_mcp_version sirix_mcp_version_find(struct sirix_bytes name)
 {
     for (enum sirix_mcp_version version = SIRIX_MCP_NEWEST_LEGACY; version > SIRIX_MCP_NONE;
          version--) {
-        const struct sirix_bytes known = {.data = NAMES[version], .len = strlen(NAMES[version])};
+        const struct sirix_bytes known = {.data = names[version], .len = strlen(names[version])};
 
         if (sirix_bytes_equal(known, name)) {
             return version;

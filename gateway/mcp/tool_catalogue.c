@@ -44,10 +44,10 @@ static struct sirix_json_node *database_item(struct sirix_mcp_call *call, const 
 
 enum sirix_status sirix_tool_list_databases(struct sirix_mcp_call *call, struct sirix_error *err)
 {
-    static const struct sirix_listing LISTING = {
+    static const struct sirix_listing listing = {
         .name = "databases", .fetch = fetch_databases, .item = database_item};
 
-    return sirix_listing_run(call, &LISTING, err);
+    return sirix_listing_run(call, &listing, err);
 }
 
 /* --- sirix_list_resources ----------------------------------------------------------------------- */
@@ -92,11 +92,11 @@ static struct sirix_json_node *resource_item(struct sirix_mcp_call *call, const 
 
 enum sirix_status sirix_tool_list_resources(struct sirix_mcp_call *call, struct sirix_error *err)
 {
-    static const struct sirix_listing LISTING = {
+    static const struct sirix_listing listing = {
         .name = "resources", .fetch = fetch_resources, .item = resource_item};
     enum sirix_status status = sirix_mcp_take_database(call, err);
 
-    return status == SIRIX_OK ? sirix_listing_run(call, &LISTING, err) : status;
+    return status == SIRIX_OK ? sirix_listing_run(call, &listing, err) : status;
 }
 
 /* --- sirix_resource_info ------------------------------------------------------------------------ */

@@ -38,11 +38,11 @@ static struct sirix_json_node *snapshot_item(struct sirix_mcp_call *call, const 
 
 enum sirix_status sirix_tool_list_snapshots(struct sirix_mcp_call *call, struct sirix_error *err)
 {
-    static const struct sirix_listing LISTING = {
+    static const struct sirix_listing listing = {
         .name = "snapshots", .is_map = true, .fetch = fetch_snapshots, .item = snapshot_item};
     enum sirix_status status = sirix_mcp_take_resource(call, err);
 
-    return status == SIRIX_OK ? sirix_listing_run(call, &LISTING, err) : status;
+    return status == SIRIX_OK ? sirix_listing_run(call, &listing, err) : status;
 }
 
 static enum sirix_status fetch_branches(struct sirix_mcp_call *call, const struct sirix_page *page,
@@ -89,11 +89,11 @@ static struct sirix_json_node *branch_item(struct sirix_mcp_call *call, const vo
 
 enum sirix_status sirix_tool_list_branches(struct sirix_mcp_call *call, struct sirix_error *err)
 {
-    static const struct sirix_listing LISTING = {
+    static const struct sirix_listing listing = {
         .name = "branches", .fetch = fetch_branches, .item = branch_item};
     enum sirix_status status = sirix_mcp_take_resource(call, err);
 
-    return status == SIRIX_OK ? sirix_listing_run(call, &LISTING, err) : status;
+    return status == SIRIX_OK ? sirix_listing_run(call, &listing, err) : status;
 }
 
 /* --- Changes ------------------------------------------------------------------------------------ */

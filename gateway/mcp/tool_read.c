@@ -38,7 +38,7 @@ static enum sirix_status take_target(struct reading *r, struct sirix_error *err)
     const struct sirix_argument *key = sirix_argument(&call->arguments, "nodeKey");
     const struct sirix_argument *path = sirix_argument(&call->arguments, "path");
     const struct sirix_argument *cursor_text = sirix_argument(&call->arguments, "cursor");
-    static const struct sirix_hash_key HASH = {{0}};
+    static const struct sirix_hash_key fixed_key = {{0}};
     struct sirix_cursor cursor = {0};
     enum sirix_status status = SIRIX_OK;
 
@@ -53,7 +53,7 @@ static enum sirix_status take_target(struct reading *r, struct sirix_error *err)
         r->request.target.path = path->text;
     }
     r->tag = sirix_cursor_tag(call->tool->name, call->database, call->resource,
-                              path != NULL ? sirix_hash(&HASH, path->text.data, path->text.len)
+                              path != NULL ? sirix_hash(&fixed_key, path->text.data, path->text.len)
                                            : r->request.target.node_key);
     if (cursor_text != NULL) {
         status = sirix_cursor_read(call->arena, r->tag, cursor_text->text, &cursor, err);
@@ -181,34 +181,42 @@ static void add_node(struct reading *r, size_t index)
     }
 }
 
-/* The value as plain JSON beside the children, where all of it is there. */
+/* Node `index` as a value without keys, in its parent's. */
+static void add_plain_node(struct reading *r, size_t index, size_t parent)
+{
+    struct sirix_answer *answer = &r->call->answer;
+    const struct sirix_node_info *node = &r->page->nodes[index];
+
+    r->plain[index] = node->type == SIRIX_NODE_TYPE_OBJECT ? sirix_answer_object(answer)
+                      : node->type == SIRIX_NODE_TYPE_ARRAY
+                          ? sirix_answer_array(answer)
+                          : sirix_answer_value(answer, node->value);
+    if (parent >= index || r->plain[index] == NULL) {
+        return;
+    }
+    if (!node->has_name) {
+        sirix_answer_append(answer, r->plain[parent], r->plain[index]);
+        return;
+    }
+    const struct sirix_bytes name = sirix_answer_clean(answer, node->name);
+    if (answer->status == SIRIX_OK) {
+        answer->status = sirix_json_object_set(&answer->tree, r->plain[parent], name,
+                                               r->plain[index], NULL, &answer->error);
+    }
+}
+
+/* The value as plain JSON beside the children, where all of it is there and fits. */
 static void add_plain(struct reading *r)
 {
     struct sirix_answer *answer = &r->call->answer;
 
     for (size_t i = 0; i < r->page->count; i++) {
         const struct sirix_node_info *node = &r->page->nodes[i];
-        const size_t parent = node->parent_index < 0 ? SIZE_MAX : (size_t)node->parent_index;
 
         if (node->cut || (is_container(node) && r->listed[i] != node->child_count)) {
             return;
         }
-        r->plain[i] = node->type == SIRIX_NODE_TYPE_OBJECT ? sirix_answer_object(answer)
-                      : node->type == SIRIX_NODE_TYPE_ARRAY
-                          ? sirix_answer_array(answer)
-                          : sirix_answer_value(answer, node->value);
-        if (parent >= i || r->plain[i] == NULL) {
-            continue;
-        }
-        if (node->has_name) {
-            const struct sirix_bytes name = sirix_answer_clean(answer, node->name);
-            if (answer->status == SIRIX_OK) {
-                answer->status = sirix_json_object_set(&answer->tree, r->plain[parent], name,
-                                                       r->plain[i], NULL, &answer->error);
-            }
-        } else {
-            sirix_answer_append(answer, r->plain[parent], r->plain[i]);
-        }
+        add_plain_node(r, i, node->parent_index < 0 ? SIZE_MAX : (size_t)node->parent_index);
     }
     const size_t without = sirix_answer_size(answer, answer->body);
     const size_t more = sirix_answer_size(answer, r->plain[0]);
@@ -255,43 +263,51 @@ static enum sirix_status build(struct reading *r, bool *out_fits, struct sirix_e
     return status;
 }
 
+/* Reads what is asked for and builds the answer of it. */
+static enum sirix_status read_once(struct reading *r, bool *out_fits, struct sirix_error *err)
+{
+    const struct sirix_call_options options = sirix_mcp_options(r->call);
+    enum sirix_status status =
+        sirix_backend_read_node(r->call->server->backend, &r->request, &options, &r->page, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = build(r, out_fits, err);
+    if (r->page->revision != 0) {
+        r->request.view = (struct sirix_view){
+            .kind = SIRIX_VIEW_REVISION,
+            .revision = r->page->revision,
+        };
+    }
+    sirix_backend_release(r->page);
+    return status;
+}
+
 enum sirix_status sirix_tool_read_node(struct sirix_mcp_call *call, struct sirix_error *err)
 {
     struct reading r = {.call = call};
     bool fits = false;
-    unsigned limits = 0;
     enum sirix_status status = take_request(&r, err);
 
+    if (status == SIRIX_OK) {
+        status = read_once(&r, &fits, err);
+    }
     while (status == SIRIX_OK && !fits) {
-        const struct sirix_call_options options = sirix_mcp_options(call);
-
-        status = sirix_backend_read_node(call->server->backend, &r.request, &options, &r.page, err);
-        if (status == SIRIX_OK) {
-            status = build(&r, &fits, err);
-            if (r.page->revision != 0) {
-                r.request.view = (struct sirix_view){
-                    .kind = SIRIX_VIEW_REVISION,
-                    .revision = r.page->revision,
-                };
-            }
-            sirix_backend_release(r.page);
-        }
-        if (status != SIRIX_OK || fits) {
-            break;
-        }
         if (r.request.max_nodes <= 2) {
-            status = sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
-                                       "one node does not fit in maxResultBytes");
-            break;
+            return sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
+                                     "one node does not fit in maxResultBytes");
         }
         /* Again with less, from the same revision: the server says how to go on from there. */
         r.request.max_nodes /= 2;
         r.request.max_bytes /= 2;
-        limits = SIRIX_ANSWER_LIMIT_BYTES;
         sirix_answer_deinit(&call->answer);
         status = sirix_answer_init(&call->answer, call->arena, call->server->settings, err);
+        if (status == SIRIX_OK) {
+            status = read_once(&r, &fits, err);
+            call->answer.limits |= SIRIX_ANSWER_LIMIT_BYTES;
+        }
     }
-    call->answer.limits |= limits;
     return status;
 }
 

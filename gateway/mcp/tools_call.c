@@ -219,7 +219,7 @@ static enum sirix_status write_result(const struct sirix_mcp_context *context,
 /* Fields of the storage's requests by the names of our arguments. */
 static void rename_field(struct sirix_error *error)
 {
-    static const char *const NAMES[][2] = {
+    static const char *const fields[][2] = {
         {"max_depth", "maxDepth"},
         {"value_offset", "offset"},
         {"node_key", "nodeKey"},
@@ -229,9 +229,9 @@ static void rename_field(struct sirix_error *error)
     char field[SIRIX_ERROR_WHERE_BYTES] = "";
 
     (void)strncpy(field, last == NULL ? error->field : last + 1, sizeof(field) - 1);
-    for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
-        if (strcmp(field, NAMES[i][0]) == 0) {
-            sirix_error_set_field(error, NAMES[i][1]);
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        if (strcmp(field, fields[i][0]) == 0) {
+            sirix_error_set_field(error, fields[i][1]);
             return;
         }
     }
@@ -383,7 +383,7 @@ enum sirix_status sirix_mcp_tools_call(const struct sirix_mcp_server *server,
     struct sirix_error failure = {0};
 
     enum sirix_status status = take_tool(server, params, &call.tool, err);
-    if (status != SIRIX_OK) {
+    if (status != SIRIX_OK || call.tool == NULL) {
         return status;
     }
     for (struct sirix_json_node *at = sirix_json_first(params); at != NULL; at = at->next) {

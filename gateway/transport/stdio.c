@@ -270,7 +270,7 @@ static void dispatch(struct job *job)
 static enum sirix_status take_line(struct stdio *stdio, struct sirix_bytes line, bool too_long,
                                    struct sirix_error *err)
 {
-    static const struct sirix_bytes EMPTY_BATCH = {"[]", 2};
+    static const struct sirix_bytes empty_batch = {"[]", 2};
     struct sirix_error error = {0};
     struct job *job = calloc(1, sizeof(*job));
 
@@ -282,7 +282,7 @@ static enum sirix_status take_line(struct stdio *stdio, struct sirix_bytes line,
     job->context = stdio->context;
     sirix_arena_init(&job->arena, SIRIX_JSONRPC_MEMORY_BYTES_MAX);
     enum sirix_status status =
-        sirix_jsonrpc_read(&job->arena, too_long ? EMPTY_BATCH : line, &job->input, err);
+        sirix_jsonrpc_read(&job->arena, too_long ? empty_batch : line, &job->input, err);
     if (status != SIRIX_OK) {
         free_job(job);
         return status;

@@ -23,7 +23,8 @@ static inline struct sirix_bytes text(const char *chars)
 
 static inline void assert_text(struct sirix_bytes found, const char *wanted)
 {
-    if (found.len != strlen(wanted) || memcmp(found.data, wanted, found.len) != 0) {
+    if (found.len != strlen(wanted) ||
+        (found.len != 0 && memcmp(found.data, wanted, found.len) != 0)) {
         fail_msg("\"%.*s\" instead of \"%s\"", (int)found.len,
                  found.len == 0 ? "" : (const char *)found.data, wanted);
     }
