@@ -11,6 +11,7 @@ enum {
     SIRIX_APPLY_OPERATIONS_MAX = 10000,
     SIRIX_APPLY_VALUE_BYTES_MAX = 1024 * 1024, /* Of one in the request itself. */
     SIRIX_APPLY_KEYS_MAX = 50000,              /* Of created nodes named in an answer. */
+    SIRIX_FEED_BYTES = 64 * 1024, /* Of text between two looks at deadline and cancel flag. */
 };
 
 enum sirix_operation_kind {

@@ -276,14 +276,23 @@ enum sirix_status sirix_import_open(const struct sirix_request *request,
 enum sirix_status sirix_import_feed(struct sirix_import *import, struct sirix_bytes piece,
                                     struct sirix_error *err)
 {
-    enum sirix_status status = sirix_cancel_check(import->request.cancel, err);
+    const uint8_t *at = piece.data;
+    enum sirix_status status = SIRIX_OK;
 
-    if (status == SIRIX_OK) {
-        status = sirix_edit_value_feed(import->edit, piece, err);
+    for (size_t left = piece.len; status == SIRIX_OK && left > 0;) {
+        size_t part = left < SIRIX_FEED_BYTES ? left : SIRIX_FEED_BYTES;
+        status = sirix_cancel_check(import->request.cancel, err);
+        if (status != SIRIX_OK) {
+            break;
+        }
+        status =
+            sirix_edit_value_feed(import->edit, (struct sirix_bytes){.data = at, .len = part}, err);
         import->value_open = status == SIRIX_OK;
-        import->text_bytes += piece.len;
         sirix_reader_yield(import->write.target.reader);
+        at += part;
+        left -= part;
     }
+    import->text_bytes += piece.len;
     return status;
 }
 
@@ -306,8 +315,12 @@ struct sirix_write *sirix_import_write(struct sirix_import *import)
     return &import->write;
 }
 
-/* The head must be the one that was built upon, also where the writer expects nothing. */
-static enum sirix_status check_base(struct sirix_import *import, struct sirix_error *err)
+/*
+ * A branch that moved while the text came: an insert is linked to the new head where its place is
+ * still what it was; anything else is SIRIX_CONFLICT. (A writer that expects a revision has been
+ * refused before.)
+ */
+static enum sirix_status follow_head(struct sirix_import *import, struct sirix_error *err)
 {
     struct sirix_view head = {0};
 
@@ -315,18 +328,21 @@ static enum sirix_status check_base(struct sirix_import *import, struct sirix_er
     if (status != SIRIX_OK) {
         return status;
     }
-    if (head.record.revision != import->base.record.revision) {
-        status = sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
-                                   "branch %s moved from revision %llu to %llu while the text came",
-                                   import->write.branch,
-                                   (unsigned long long)import->base.record.revision,
-                                   (unsigned long long)head.record.revision);
-        if (err != NULL) {
+    if (head.record.revision == import->base.record.revision) {
+        sirix_view_close(&head);
+        return SIRIX_OK;
+    }
+    status = sirix_edit_rebase(import->edit, &head, err);
+    if (status != SIRIX_OK) {
+        if (status == SIRIX_CONFLICT && err != NULL) {
             err->current_revision = head.record.revision;
         }
+        sirix_view_close(&head);
+        return status;
     }
-    sirix_view_close(&head);
-    return status;
+    sirix_view_close(&import->base);
+    import->base = head;
+    return SIRIX_OK;
 }
 
 enum sirix_status sirix_import_publish(struct sirix_import *import,
@@ -345,7 +361,7 @@ enum sirix_status sirix_import_publish(struct sirix_import *import,
 
     enum sirix_status status = sirix_cancel_check(import->request.cancel, err);
     if (status == SIRIX_OK) {
-        status = check_base(import, err);
+        status = follow_head(import, err);
     }
     if (status != SIRIX_OK) {
         return status;

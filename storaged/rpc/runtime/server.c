@@ -181,6 +181,8 @@ static grpc_server *make_core_server(void)
         int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                 SIRIX_RPC_PING_INTERVAL_MIN_MS),
         int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
+        int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, SIRIX_RPC_KEEPALIVE_MS),
+        int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, SIRIX_RPC_KEEPALIVE_TIMEOUT_MS),
     };
     const grpc_channel_args list = {.num_args = sizeof(args) / sizeof(args[0]), .args = args};
 

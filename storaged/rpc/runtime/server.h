@@ -29,6 +29,9 @@ enum {
     SIRIX_RPC_METADATA_BYTES_MAX = 8 * 1024,
     SIRIX_RPC_STREAMS_PER_CONNECTION_MAX = 1000,
     SIRIX_RPC_PING_INTERVAL_MIN_MS = 10 * 1000,
+    /* A peer that vanished without a word is noticed, and its calls cancelled, within these. */
+    SIRIX_RPC_KEEPALIVE_MS = 60 * 1000,
+    SIRIX_RPC_KEEPALIVE_TIMEOUT_MS = 20 * 1000,
 };
 
 /*

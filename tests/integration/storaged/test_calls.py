@@ -369,6 +369,35 @@ class Writing(case.DaemonCase):
         self.load(name, "[9]", place=case.pb.Place(node_key=1), name=b"first")
         self.assertEqual(self.text(name), '{"first":[9],"list":[1,{"x":2}]}')
 
+    def slow_import(self, name, meanwhile, **start):
+        """An import whose branch moves between its text and its end."""
+        def messages():
+            yield case.pb.ImportRequest(start=case.pb.ImportStart(database=b"db", resource=name,
+                                                                  **start))
+            yield case.pb.ImportRequest(data=b'{"imported":[1,2,3]}')
+            for _ in range(100):  # More than flow control lets through unread.
+                yield case.pb.ImportRequest(data=b" " * 65536)
+            meanwhile()
+
+        return self.client.Import(messages())
+
+    def test_an_import_into_a_place_follows_a_branch_that_moved(self):
+        name = self.resource('{"list":[],"n":1}')
+        key, n = self.node(name, "/list").node_key, self.node(name, "/n").node_key
+        answer = self.slow_import(name, lambda: self.apply(name, update(n, "2")),
+                                  place=case.pb.Place(node_key=key))
+        self.assertEqual((answer.result.revision, answer.result.parent_revision), (4, 3))
+        self.assertEqual(self.json(name), {"list": [{"imported": [1, 2, 3]}], "n": 2})
+
+    def test_an_import_that_replaces_what_moved_is_aborted(self):
+        name = self.resource('{"n":1}')
+        n = self.node(name, "/n").node_key
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.slow_import(name, lambda: self.apply(name, update(n, "2")), replace=True)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.ABORTED)
+        self.assertEqual(daemon.detail(caught.exception, case.error).current_revision, 3)
+        self.assertEqual((self.json(name), self.head(name)), ({"n": 2}, 3))
+
     def test_ndjson_becomes_one_array(self):
         name = b"lines"
         answer = self.load(name, '{"a":1}\n[2]\n\n"x"', format=case.pb.IMPORT_FORMAT_NDJSON)
