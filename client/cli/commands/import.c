@@ -259,6 +259,7 @@ static enum sirix_status import_source(struct sirixctl *ctl, const struct sirixc
     } else if (status == SIRIX_OK && !ctl->quiet) {
         print_words(ctl, name, &result, elapsed_ns);
     }
+    (void)fflush(ctl->out.file); /* Each file as it is done; a failure shows at the end. */
     return status;
 }
 

@@ -562,13 +562,108 @@ class Terminals(Folder):
         self.assertIn("\x1b[32m", self.run_ctl("diff", "db/res", "--color", "always")[0])
 
     def test_an_import_shows_its_progress_on_a_terminal_only(self):
-        path = self.file("big.json", json.dumps(["x" * 100] * 200000))
+        element = json.dumps("x" * 1000) + ","
+        path = self.file("big.json", "[" + element * 99999 + "1]")  # 100 MB.
         seen, code = self.on_terminal("import", "db/res", path)
         self.assertEqual(code, 0)
-        self.assertRegex(seen, r"big\.json +\d+% \[=*>? *\] [\d.]+ .?B of 20\.\d MB +[\d.]+ .?B/s")
-        self.assertIn("revision", seen)
+        bars = re.findall(r"\rbig\.json +(\d+)% \[(=*>? *)\] [\d.]+ .?B of 100\.\d MB"
+                          r"  [\d.]+ .?B/s(  \d+:\d\d left)?", seen)
+        self.assertGreater(len(bars), 2, seen)
+        percents = [int(bar[0]) for bar in bars]
+        self.assertEqual(percents, sorted(percents))
+        self.assertTrue(any(bar[2] for bar in bars), "no time left")
+        self.assertTrue(all(len(bar[1]) == 20 for bar in bars))
+        self.assertIn("revision", seen.split("\x1b[K")[-1])  # The bar is gone from the screen.
+        path = self.file("small.json", "[" + element * 9 + "1]")
         self.assertNotIn("%", self.on_terminal("import", "db/two", path, "--quiet")[0])
         self.assertEqual(self.run_ctl("import", "db/three", path)[1], "")
+
+
+class Interrupts(Folder):
+    """Ctrl-C, and readers that go away."""
+
+    def start(self, *args, **more):
+        return subprocess.Popen([SIRIXCTL, *self.flags(), *args], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, **more)
+
+    def begin_import(self, *args):
+        """An import that has sent all it was given, and waits for more."""
+        source, to = os.pipe()
+        running = self.start("import", "db/res", "-", *args, stdin=source)
+        os.close(source)
+        os.write(to, b'[1,')
+        self.wait_until_read(to)
+        return running, to
+
+    def wait_until_read(self, fd):
+        """Fills the pipe until somebody takes from it: what was written before is taken, too."""
+        os.set_blocking(fd, False)
+        piece = b"1," * 32768
+        written, end = 0, time.monotonic() + LIMIT_S
+        while written < 4 * 1024 * 1024:
+            self.assertLess(time.monotonic(), end)
+            select.select([], [fd], [], LIMIT_S)
+            try:
+                written += os.write(fd, piece)
+            except BlockingIOError:
+                pass
+
+    def test_an_interrupted_import_changes_nothing_and_says_so(self):
+        self.load(["before"])
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                running, to = self.begin_import("--replace")
+                running.send_signal(number)
+                out, told = running.communicate(timeout=LIMIT_S)
+                os.close(to)
+                self.assertEqual(running.returncode, 130)
+                self.assertEqual(out, b"")
+                self.assertEqual(told, b"sirixctl: cancelled: nothing was changed in db/res\n")
+                self.assertEqual(self.export(), ["before"])
+
+    def test_an_interrupted_import_of_several_files_says_how_far_it_came(self):
+        pipe = os.path.join(self.dir, "second.json")
+        os.mkfifo(pipe)
+        keep = os.open(pipe, os.O_RDWR)  # So that opening it waits for nobody.
+        running = self.start("import", "db", self.file("first.json", "[1]"), pipe)
+        self.assertTrue(select.select([running.stdout], [], [], LIMIT_S)[0], "no word of the first")
+        self.assertIn(b"db/first", running.stdout.readline())
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=LIMIT_S)
+        os.close(keep)
+        self.assertEqual(running.returncode, 130)
+        self.assertIn(b"the 1 files before it are stored", told)
+        self.assertEqual(self.export("db/first"), [1])
+
+    def test_a_closed_pipe_ends_an_export_without_a_word(self):
+        self.load(["x" * 1000] * 3000)
+        for ignored in (False, True):
+            with self.subTest(ignored=ignored):
+                running = self.start("export", "db/res", restore_signals=not ignored)
+                running.stdout.read(10)
+                running.stdout.close()
+                told = running.stderr.read()
+                running.stderr.close()
+                self.assertEqual(running.wait(timeout=LIMIT_S), -signal.SIGPIPE)
+                self.assertEqual(told, b"")
+
+    def test_an_interrupted_export_leaves_no_file_behind(self):
+        self.load(["x" * 1000] * 3000)
+        folder = os.path.join(self.dir, "out")
+        os.mkdir(folder)
+        path = os.path.join(folder, "doc.json")
+        os.mkfifo(path + ".never")
+        with open(path, "w") as old:
+            old.write("old")
+        os.chmod(path, 0o640)
+        self.run_ctl("export", "db/res@99", "--output", path, code=66)
+        with open(path) as kept:
+            self.assertEqual(kept.read(), "old")
+        self.run_ctl("export", "db/res", "--output", path)
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o640)
+        self.assertEqual(sorted(os.listdir(folder)), ["doc.json", "doc.json.never"])
+        self.run_ctl("export", "db/res", "--output", "/dev/null")
+        self.assertFalse(os.path.isfile("/dev/null"))
 
 
 class Daemon(Folder):
