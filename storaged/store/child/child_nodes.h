@@ -54,6 +54,12 @@ enum sirix_status sirix_child_nodes_init(struct sirix_child_nodes *nodes,
                                          uint64_t root, struct sirix_error *err) SIRIX_MUST_CHECK;
 void sirix_child_nodes_deinit(struct sirix_child_nodes *nodes);
 
+/* The node below an entry of an inner node; it is loaded if it is not yet. */
+enum sirix_status sirix_child_nodes_below(struct sirix_child_nodes *nodes,
+                                          struct sirix_child_node *node, uint32_t position,
+                                          struct sirix_child_node **out_node,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /*
  * The way to the place of item index. index == count of a leaf stays in that leaf: between two leaves
  * the place is the end of the left one. Needs a root.
