@@ -218,6 +218,10 @@ enum sirix_status sirix_build_children(struct sirix_build *build, struct sirix_n
 /* Bulk. */
 enum sirix_status sirix_build_bulk_start(struct sirix_build *build,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Adds a child to a frame that is in bulk. */
+enum sirix_status sirix_build_bulk_append(struct sirix_build *build,
+                                          struct sirix_build_frame *frame, uint64_t key,
+                                          uint32_t token, struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_build_bulk_promote(struct sirix_build *build,
                                            struct sirix_build_frame *frame,
                                            struct sirix_error *err) SIRIX_MUST_CHECK;

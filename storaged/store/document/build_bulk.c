@@ -66,6 +66,20 @@ static enum sirix_status trees_new(struct sirix_build *build, struct sirix_build
     return status;
 }
 
+enum sirix_status sirix_build_bulk_append(struct sirix_build *build,
+                                          struct sirix_build_frame *frame, uint64_t key,
+                                          uint32_t token, struct sirix_error *err)
+{
+    struct sirix_name_hash hash = {0};
+    enum sirix_status status = sirix_child_bulk_append(frame->bulk, key, err);
+
+    if (status != SIRIX_OK || !frame->is_object) {
+        return status;
+    }
+    status = sirix_build_token_hash(build, frame, token, &hash, err);
+    return status == SIRIX_OK ? sirix_name_bulk_add(frame->names, hash, key, err) : status;
+}
+
 enum sirix_status sirix_build_bulk_promote(struct sirix_build *build,
                                            struct sirix_build_frame *frame, struct sirix_error *err)
 {
@@ -73,15 +87,8 @@ enum sirix_status sirix_build_bulk_promote(struct sirix_build *build,
 
     for (uint64_t i = 0; i < frame->count && status == SIRIX_OK; i++) {
         uint64_t key = build->keys[frame->keys_base + i];
-        struct sirix_name_hash hash = {0};
-        status = sirix_child_bulk_append(frame->bulk, key, err);
-        if (status == SIRIX_OK && frame->is_object) {
-            status = sirix_build_token_hash(build, frame, build->tokens[frame->keys_base + i],
-                                            &hash, err);
-            if (status == SIRIX_OK) {
-                status = sirix_name_bulk_add(frame->names, hash, key, err);
-            }
-        }
+        status =
+            sirix_build_bulk_append(build, frame, key, build->tokens[frame->keys_base + i], err);
     }
     return status;
 }
@@ -122,9 +129,9 @@ static enum sirix_status convert(struct sirix_build *build, struct sirix_build_f
         }
         if (status == SIRIX_OK && frame->is_object) {
             status = child_hash(build, key, &hash, err);
-            if (status == SIRIX_OK) {
-                status = sirix_name_bulk_add(frame->names, hash, key, err);
-            }
+        }
+        if (status == SIRIX_OK && frame->is_object) {
+            status = sirix_name_bulk_add(frame->names, hash, key, err);
         }
     }
     if (status == SIRIX_OK) {

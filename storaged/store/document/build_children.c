@@ -243,14 +243,7 @@ enum sirix_status sirix_build_add_child(struct sirix_build *build, uint64_t key,
     if (frame->open != NULL) {
         status = open_append(build, frame, &build->child, token, err);
     } else if (frame->bulk != NULL) {
-        struct sirix_name_hash hash = {0};
-        status = sirix_child_bulk_append(frame->bulk, key, err);
-        if (status == SIRIX_OK && frame->is_object) {
-            status = sirix_build_token_hash(build, frame, token, &hash, err);
-            if (status == SIRIX_OK) {
-                status = sirix_name_bulk_add(frame->names, hash, key, err);
-            }
-        }
+        status = sirix_build_bulk_append(build, frame, key, token, err);
     } else {
         status = push_key(build, key, token, err);
     }
@@ -417,6 +410,16 @@ static bool same_token(const struct sirix_build *build, const struct sirix_build
     return hash_a->high == hash_b->high && hash_a->low == hash_b->low;
 }
 
+static enum sirix_status has_name(struct sirix_build *build, uint64_t key, struct sirix_bytes name,
+                                  bool *out_has, struct sirix_error *err)
+{
+    struct sirix_rows rows = sirix_rows_of_edit(build->edit);
+    struct sirix_node field = {0};
+    enum sirix_status status = sirix_edit_row(build->edit, key, &field, err);
+
+    return status == SIRIX_OK ? sirix_rows_name_equals(&rows, &field, name, out_has, err) : status;
+}
+
 /* The member of the innermost object that has this name already. */
 static enum sirix_status find_earlier(struct sirix_build *build, uint32_t token,
                                       struct sirix_bytes name, bool *out_found, uint64_t *out_key,
@@ -435,22 +438,14 @@ static enum sirix_status find_earlier(struct sirix_build *build, uint32_t token,
         return SIRIX_OK;
     }
     status = sirix_build_token_hash(build, frame, token, &hash, err);
-    if (status == SIRIX_OK && sirix_map_get(frame->seen, hash.high, out_key)) {
-        struct sirix_rows rows = sirix_rows_of_edit(build->edit);
-        struct sirix_row row = {0};
-        struct sirix_node field = {0};
-        *out_found = true;
-        if (build->bulk == NULL || *out_key < build->bulk_first) {
-            status = sirix_rows_get(&rows, *out_key, &row, err);
-            if (status == SIRIX_OK) {
-                status = sirix_node_decode(row.record, *out_key, &field, err);
-            }
-            if (status == SIRIX_OK) {
-                status = sirix_rows_name_equals(&rows, &field, name, out_found, err);
-            }
-        }
+    if (status != SIRIX_OK || !sirix_map_get(frame->seen, hash.high, out_key)) {
+        return status;
     }
-    return status;
+    *out_found = true;
+    /* Half a hash is the same: where the row is at hand, the names are compared. */
+    return build->bulk == NULL || *out_key < build->bulk_first
+               ? has_name(build, *out_key, name, out_found, err)
+               : SIRIX_OK;
 }
 
 enum sirix_status sirix_build_duplicate(struct sirix_build *build, uint64_t container,

@@ -175,12 +175,8 @@ enum sirix_status sirix_edit_take_keys(struct sirix_edit *edit, uint32_t count, 
     } else {
         keys->next += splits(keys, count) && keys->next != keys->end ? 1 : 0;
         if (keys->end - keys->next < count) {
-            uint64_t end = keys->end;
             status = take_run(edit, err);
-            if (status == SIRIX_OK && keys->end - keys->next < count) {
-                return sirix_fail(err, SIRIX_INTERNAL, "a run of keys after %" PRIu64 " is empty",
-                                  end);
-            }
+            assert(status != SIRIX_OK || keys->end - keys->next >= count);
         }
         key = keys->next;
         keys->next += status == SIRIX_OK ? count : 0;

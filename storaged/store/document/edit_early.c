@@ -139,7 +139,7 @@ static void forget_texts(struct sirix_edit *edit)
     uint64_t value = 0;
 
     while (sirix_map_next(&edit->early_texts, &cursor, &key, &value)) {
-        free((void *)(uintptr_t)value);
+        free(sirix_edit_pointer(value));
     }
     sirix_map_clear(&edit->early_texts);
     edit->early_text_bytes = 0;

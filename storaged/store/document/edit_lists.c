@@ -34,7 +34,7 @@ void sirix_edit_open_list_drop(struct sirix_edit *edit, uint64_t container)
     uint64_t value = 0;
 
     if (sirix_map_remove(&edit->open_lists, container, &value)) {
-        sirix_open_list_free((struct sirix_open_list *)(uintptr_t)value);
+        sirix_open_list_free(sirix_edit_pointer(value));
     }
 }
 
@@ -45,7 +45,7 @@ void sirix_edit_open_lists_free(struct sirix_edit *edit)
     uint64_t value = 0;
 
     while (sirix_map_next(&edit->open_lists, &cursor, &key, &value)) {
-        sirix_open_list_free((struct sirix_open_list *)(uintptr_t)value);
+        sirix_open_list_free(sirix_edit_pointer(value));
     }
     sirix_map_clear(&edit->open_lists);
 }
@@ -178,7 +178,7 @@ static enum sirix_status open_inline(struct sirix_edit *edit, struct sirix_node 
     if (status == SIRIX_OK) {
         status = sirix_open_list_new(edit, container, &open, err);
     }
-    for (uint64_t i = 0; i < count && status == SIRIX_OK; i++) {
+    for (uint64_t i = 0; open != NULL && i < count && status == SIRIX_OK; i++) {
         struct sirix_node child = {0};
         struct sirix_child_label label = {0};
         struct sirix_name_hash hash = {0};
@@ -195,7 +195,7 @@ static enum sirix_status open_inline(struct sirix_edit *edit, struct sirix_node 
             status = apply_labels(edit, &label, 1, err);
         }
     }
-    if (status == SIRIX_OK) {
+    if (open != NULL && status == SIRIX_OK) {
         status = sirix_edit_open_list_keep(edit, open, err);
     }
     if (status != SIRIX_OK) {
@@ -213,19 +213,20 @@ static enum sirix_status open_tree(struct sirix_edit *edit, const struct sirix_n
     struct sirix_open_list *open = sirix_edit_open_list_find(edit, container->key);
     enum sirix_status status = SIRIX_OK;
 
-    if (open == NULL) {
-        status = sirix_open_list_new(edit, container, &open, err);
-        if (status == SIRIX_OK) {
-            status = sirix_edit_open_list_keep(edit, open, err);
-            if (status != SIRIX_OK) {
-                sirix_open_list_free(open);
-            }
-        }
-    }
-    if (status == SIRIX_OK) {
+    if (open != NULL) {
         *out_open = open;
+        return SIRIX_OK;
     }
-    return status;
+    status = sirix_open_list_new(edit, container, &open, err);
+    if (status == SIRIX_OK) {
+        status = sirix_edit_open_list_keep(edit, open, err);
+    }
+    if (status != SIRIX_OK) {
+        sirix_open_list_free(open);
+        return status;
+    }
+    *out_open = open;
+    return SIRIX_OK;
 }
 
 /* Writes keys as the inline children of container, which may have been a tree. */
@@ -387,7 +388,7 @@ enum sirix_status sirix_edit_open_lists_write(struct sirix_edit *edit,
     enum sirix_status status = SIRIX_OK;
 
     while (status == SIRIX_OK && sirix_map_next(&edit->open_lists, &cursor, &key, &value)) {
-        struct sirix_open_list *open = (struct sirix_open_list *)(uintptr_t)value;
+        struct sirix_open_list *open = sirix_edit_pointer(value);
         struct sirix_node node = {0};
         uint64_t tree = 0;
         uint64_t names = 0;

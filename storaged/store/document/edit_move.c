@@ -210,7 +210,7 @@ static enum sirix_status put_container(struct moving *m, struct sirix_node *valu
         status = sirix_edit_put(edit, value, err);
     }
     if (status == SIRIX_OK && sirix_map_remove(&edit->open_lists, old_key, &held)) {
-        open = (struct sirix_open_list *)(uintptr_t)held;
+        open = sirix_edit_pointer(held);
         open->container = value->key;
         status = sirix_edit_open_list_keep(edit, open, err);
         if (status != SIRIX_OK) {

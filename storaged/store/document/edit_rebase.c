@@ -24,29 +24,34 @@ static enum sirix_status moved(const struct sirix_edit *edit, const struct sirix
     return status;
 }
 
+static enum sirix_status copy_range(struct sirix_build *build, const struct sirix_key_range *range,
+                                    struct sirix_trie_edit *to, struct sirix_error *err)
+{
+    for (uint64_t key = range->first; key <= range->last; key++) {
+        struct sirix_row row = {0};
+        enum sirix_status status = sirix_trie_edit_get(build->edit->trie, key, &row, err);
+        if (status == SIRIX_OK && row.key == key) {
+            status = sirix_trie_edit_put(to, key, row.width, row.record, err);
+        }
+        if (status != SIRIX_OK && status != SIRIX_NOT_FOUND) {
+            return status;
+        }
+    }
+    return SIRIX_OK;
+}
+
 /* The rows that were built one by one; those built in bulk lie at and above bulk_first. */
 static enum sirix_status copy_rows(struct sirix_build *build, struct sirix_trie_edit *to,
                                    struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
 
-    for (size_t i = 0; i < build->taken_count; i++) {
-        uint64_t key = build->taken[i].first;
-        if (build->bulk_done && key >= build->bulk_first) {
-            continue;
-        }
-        for (; key <= build->taken[i].last; key++) {
-            struct sirix_row row = {0};
-            status = sirix_trie_edit_get(build->edit->trie, key, &row, err);
-            if (status == SIRIX_OK && row.key == key) {
-                status = sirix_trie_edit_put(to, key, row.width, row.record, err);
-            }
-            if (status != SIRIX_OK && status != SIRIX_NOT_FOUND) {
-                return status;
-            }
+    for (size_t i = 0; i < build->taken_count && status == SIRIX_OK; i++) {
+        if (!build->bulk_done || build->taken[i].first < build->bulk_first) {
+            status = copy_range(build, &build->taken[i], to, err);
         }
     }
-    return SIRIX_OK;
+    return status;
 }
 
 /* Open lists of what was built go along; the top one goes back to the build, others are forgotten. */
@@ -72,7 +77,7 @@ static enum sirix_status sort_open_lists(struct sirix_edit *edit, struct sirix_e
     while (count != 0) {
         key = keys[--count];
         if (key == top && sirix_map_remove(&edit->open_lists, key, &value)) {
-            build->top_open = (struct sirix_open_list *)(uintptr_t)value;
+            build->top_open = sirix_edit_pointer(value);
         } else {
             sirix_edit_open_list_drop(edit, key);
         }

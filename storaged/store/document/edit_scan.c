@@ -142,7 +142,7 @@ static enum sirix_status row_at(struct scan *scan, uint64_t key, struct sirix_no
 
 static enum sirix_status visit(struct scan *scan, uint64_t key, struct sirix_error *err)
 {
-    struct sirix_node node;
+    struct sirix_node node = {0};
     enum sirix_status status = row_at(scan, key, &node, err);
     uint64_t width = 0;
     uint64_t name_len = 0;

@@ -104,6 +104,13 @@ struct sirix_edit {
     bool prepared;
 };
 
+/* A pointer out of a map, which holds it as a number. */
+static inline void *sirix_edit_pointer(uint64_t value)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): it was a pointer when it went in. */
+    return (void *)(uintptr_t)value;
+}
+
 /* --- edit.c: life and failure ------------------------------------------------------------------ */
 
 /* The error of a broken edit, of one with a value open, or of one that was prepared. */

@@ -25,6 +25,18 @@ struct step {
     bool is_member;
 };
 
+/* How a byte of a name is written in a step; NULL: as it is. */
+static const char *escape_of(enum sirix_path_form form, uint8_t byte, bool is_first)
+{
+    if (byte == '~') {
+        return "~0";
+    }
+    if (byte == '/') {
+        return "~1";
+    }
+    return byte == '[' && is_first && form == SIRIX_PATH_SIRIX ? "~2" : NULL;
+}
+
 static enum sirix_status append_name(enum sirix_path_form form, struct sirix_bytes plain,
                                      struct sirix_buf *out, struct sirix_error *err)
 {
@@ -33,21 +45,15 @@ static enum sirix_status append_name(enum sirix_path_form form, struct sirix_byt
     size_t from = 0;
 
     for (size_t i = 0; i < plain.len && status == SIRIX_OK; i++) {
-        const char *instead = NULL;
-        if (at[i] == '~') {
-            instead = "~0";
-        } else if (at[i] == '/') {
-            instead = "~1";
-        } else if (at[i] == '[' && i == 0 && form == SIRIX_PATH_SIRIX) {
-            instead = "~2";
+        const char *instead = escape_of(form, at[i], i == 0);
+        if (instead == NULL) {
+            continue;
         }
-        if (instead != NULL) {
-            status = sirix_buf_append(out, at + from, i - from, err);
-            if (status == SIRIX_OK) {
-                status = sirix_buf_append_str(out, instead, err);
-            }
-            from = i + 1;
+        status = sirix_buf_append(out, at + from, i - from, err);
+        if (status == SIRIX_OK) {
+            status = sirix_buf_append_str(out, instead, err);
         }
+        from = i + 1;
     }
     if (status == SIRIX_OK && from != plain.len) {
         status = sirix_buf_append(out, at + from, plain.len - from, err);
@@ -97,6 +103,21 @@ static enum sirix_status append_step(struct sirix_rows *rows, const struct step 
                : status;
 }
 
+static enum sirix_status index_of(struct sirix_rows *rows,
+                                  const struct sirix_document_node *element, uint64_t *out_index,
+                                  struct sirix_error *err)
+{
+    struct sirix_document_node parent = {0};
+    struct sirix_list list = {0};
+    enum sirix_status status = sirix_rows_node(rows, element->parent, &parent, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_list_of(rows, &parent, &list, err);
+    }
+    return status == SIRIX_OK ? sirix_list_index(rows, &list, &element->stored, out_index, err)
+                              : status;
+}
+
 /* Climbs from key to the document's value; steps end up innermost first. */
 static enum sirix_status climb(struct sirix_rows *rows, uint64_t key, struct step *steps,
                                size_t *out_count, struct sirix_error *err)
@@ -105,8 +126,6 @@ static enum sirix_status climb(struct sirix_rows *rows, uint64_t key, struct ste
 
     for (;;) {
         struct sirix_document_node node = {0};
-        struct sirix_document_node parent = {0};
-        struct sirix_list list = {0};
         enum sirix_status status = sirix_rows_node(rows, key, &node, err);
         if (status != SIRIX_OK) {
             return status;
@@ -122,16 +141,10 @@ static enum sirix_status climb(struct sirix_rows *rows, uint64_t key, struct ste
         steps[count].key = node.key;
         steps[count].is_member = node.is_member;
         if (!node.is_member) {
-            status = sirix_rows_node(rows, node.parent, &parent, err);
-            if (status == SIRIX_OK) {
-                status = sirix_list_of(rows, &parent, &list, err);
-            }
-            if (status == SIRIX_OK) {
-                status = sirix_list_index(rows, &list, &node.stored, &steps[count].index, err);
-            }
-            if (status != SIRIX_OK) {
-                return status;
-            }
+            status = index_of(rows, &node, &steps[count].index, err);
+        }
+        if (status != SIRIX_OK) {
+            return status;
         }
         count++;
         key = node.parent;
@@ -188,6 +201,21 @@ static enum sirix_status bad_step(struct sirix_bytes path, size_t end, const cha
     return status;
 }
 
+/* What a tilde and this byte stand for; 0: nothing. */
+static uint8_t escaped_byte(enum sirix_path_form form, uint8_t byte)
+{
+    switch (byte) {
+    case '0':
+        return '~';
+    case '1':
+        return '/';
+    case '2':
+        return form == SIRIX_PATH_SIRIX ? '[' : 0;
+    default:
+        return 0;
+    }
+}
+
 /* The plain name of a step; false when a tilde stands alone. */
 static bool unescape_step(enum sirix_path_form form, struct sirix_bytes step, uint8_t *to,
                           size_t *out_len)
@@ -198,16 +226,8 @@ static bool unescape_step(enum sirix_path_form form, struct sirix_bytes step, ui
     for (size_t i = 0; i < step.len; i++) {
         uint8_t byte = at[i];
         if (byte == '~') {
-            if (++i == step.len) {
-                return false;
-            }
-            if (at[i] == '0') {
-                byte = '~';
-            } else if (at[i] == '1') {
-                byte = '/';
-            } else if (at[i] == '2' && form == SIRIX_PATH_SIRIX) {
-                byte = '[';
-            } else {
+            byte = ++i < step.len ? escaped_byte(form, at[i]) : 0;
+            if (byte == 0) {
                 return false;
             }
         }

@@ -57,6 +57,7 @@ struct reading {
     bool coarse;
 };
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the signature is that of a scan. */
 static enum sirix_status read_row(void *context, struct sirix_bytes key, struct sirix_bytes value,
                                   bool *stop, struct sirix_error *err)
 {
@@ -126,28 +127,37 @@ static struct read_row *find_row(const struct reading *reading, uint64_t id)
     return low < reading->count && reading->rows[low].id == id ? &reading->rows[low] : NULL;
 }
 
+/* The topmost row on the way up from row that is not in the summary yet, and the path above it. */
+static enum sirix_status topmost(struct reading *reading, struct read_row *row,
+                                 struct read_row **out_first, uint32_t *out_parent,
+                                 struct sirix_error *err)
+{
+    for (size_t steps = 0; row->id != ROOT_ID; steps++) {
+        struct read_row *above = find_row(reading, row->parent);
+        if (above == NULL || steps > SIRIX_DOCUMENT_DEPTH_MAX) {
+            return sirix_fail(err, SIRIX_CORRUPT, "a path of resource %s hangs in the air",
+                              sirix_resource_name(reading->resource));
+        }
+        if (above->path != SIRIX_PATH_NONE) {
+            *out_parent = above->path;
+            break;
+        }
+        row = above;
+    }
+    *out_first = row;
+    return SIRIX_OK;
+}
+
 /* Puts a row into the summary after those above it, up to the first that is there. */
 static enum sirix_status place_row(struct reading *reading, struct sirix_path_summary *summary,
                                    struct read_row *row, struct sirix_error *err)
 {
     while (row->path == SIRIX_PATH_NONE) {
-        struct read_row *first = row;
-        struct read_row *above = NULL;
-        enum sirix_status status = SIRIX_OK;
+        struct read_row *first = NULL;
         uint32_t parent = 0;
-        size_t steps = 0;
-        /* The topmost row on the way up that is not there yet. */
-        while (first->id != ROOT_ID) {
-            above = find_row(reading, first->parent);
-            if (above == NULL || steps++ > SIRIX_DOCUMENT_DEPTH_MAX) {
-                return sirix_fail(err, SIRIX_CORRUPT, "a path of resource %s hangs in the air",
-                                  sirix_resource_name(reading->resource));
-            }
-            if (above->path != SIRIX_PATH_NONE) {
-                parent = above->path;
-                break;
-            }
-            first = above;
+        enum sirix_status status = topmost(reading, row, &first, &parent, err);
+        if (status != SIRIX_OK) {
+            return status;
         }
         if (first->id == ROOT_ID) {
             status = sirix_path_summary_root(summary, err);
@@ -227,7 +237,7 @@ enum sirix_status sirix_edit_paths_walk(struct sirix_edit *edit, uint64_t key,
     struct sirix_rows rows = sirix_rows_of_edit(edit);
     uint32_t *open = malloc((SIRIX_DOCUMENT_DEPTH_MAX + 2) * sizeof(*open));
     struct sirix_walk *walk = NULL;
-    struct sirix_document_node node;
+    struct sirix_document_node node = {0};
     uint32_t depth = 0;
     uint64_t count = 0;
     enum sirix_status status = SIRIX_OK;
@@ -283,15 +293,15 @@ static enum sirix_status has_row(struct writing *w, uint64_t id, uint32_t kind, 
 static enum sirix_status is_known(struct writing *w, uint64_t id, uint32_t likely, bool *out_known,
                                   struct sirix_error *err)
 {
+    const uint32_t all = (UINT32_C(1) << (KINDS + 1)) - 2;
+    const uint32_t rounds[] = {likely & all, ~likely & all};
     enum sirix_status status = SIRIX_OK;
 
     *out_known = false;
     for (int round = 0; round < 2; round++) {
-        for (uint32_t kind = SIRIX_NODE_OBJECT; kind <= KINDS && status == SIRIX_OK && !*out_known;
-             kind++) {
-            if ((likely >> kind & 1) == (round == 0 ? 1 : 0)) {
-                status = has_row(w, id, kind, out_known, err);
-            }
+        uint32_t kinds = rounds[round];
+        for (; kinds != 0 && status == SIRIX_OK && !*out_known; kinds &= kinds - 1) {
+            status = has_row(w, id, (uint32_t)__builtin_ctz(kinds), out_known, err);
         }
     }
     return status;

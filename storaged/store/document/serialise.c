@@ -104,32 +104,44 @@ static enum sirix_status grow_names(struct sirix_serialiser *s, uint32_t id,
     return SIRIX_OK;
 }
 
-enum sirix_status sirix_serialise_name(struct sirix_serialiser *s, uint32_t id,
-                                       struct sirix_bytes *out_name, struct sirix_error *err)
+/* Makes the written form of a name. */
+static enum sirix_status make_name(struct sirix_serialiser *s, uint32_t id, struct sirix_error *err)
 {
     struct sirix_bytes name = {0};
     void *memory = NULL;
     uint8_t *to = NULL;
+    enum sirix_status status = sirix_names_get(s->rows.resource, id, &name, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_arena_calloc(&s->name_bytes, 1, name.len + 4 + SIRIX_SERIALISE_BLOCK_BYTES,
+                                    &memory, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    to = memory;
+    *to++ = '"';
+    if (name.len != 0) {
+        memcpy(to, name.data, name.len);
+    }
+    to += name.len;
+    *to++ = '"';
+    *to++ = ':';
+    *to = ' ';
+    s->names[id] = (struct sirix_bytes){
+        .data = memory,
+        .len = name.len + (s->options.indent != 0 ? 4 : 3),
+    };
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_serialise_name(struct sirix_serialiser *s, uint32_t id,
+                                       struct sirix_bytes *out_name, struct sirix_error *err)
+{
     enum sirix_status status = id < s->name_cap ? SIRIX_OK : grow_names(s, id, err);
 
     if (status == SIRIX_OK && s->names[id].data == NULL) {
-        status = sirix_names_get(s->rows.resource, id, &name, err);
-        if (status == SIRIX_OK) {
-            status = sirix_arena_calloc(&s->name_bytes, 1,
-                                        name.len + 4 + SIRIX_SERIALISE_BLOCK_BYTES, &memory, err);
-        }
-        if (status == SIRIX_OK) {
-            to = memory;
-            to[0] = '"';
-            if (name.len != 0) {
-                memcpy(to + 1, name.data, name.len);
-            }
-            memcpy(to + 1 + name.len, "\": ", 3);
-            s->names[id] = (struct sirix_bytes){
-                .data = to,
-                .len = name.len + (s->options.indent != 0 ? 4 : 3),
-            };
-        }
+        status = make_name(s, id, err);
     }
     if (status == SIRIX_OK) {
         *out_name = s->names[id];

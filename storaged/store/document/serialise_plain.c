@@ -191,14 +191,11 @@ static inline uint8_t *plain_scalar(const struct plain *plain, uint8_t *to)
         }
         return give_decimal(to, sirix_zigzag_decode(value), (uint32_t)scale);
     case SIRIX_NODE_TRUE:
-        memcpy(to, "true", 4);
-        return at == plain->end ? to + 4 : NULL;
+        return at == plain->end ? give(to, (const uint8_t *)"true", 4) : NULL;
     case SIRIX_NODE_FALSE:
-        memcpy(to, "false", 5);
-        return at == plain->end ? to + 5 : NULL;
+        return at == plain->end ? give(to, (const uint8_t *)"false", 5) : NULL;
     case SIRIX_NODE_NULL:
-        memcpy(to, "null", 4);
-        return at == plain->end ? to + 4 : NULL;
+        return at == plain->end ? give(to, (const uint8_t *)"null", 4) : NULL;
     default:
         return NULL;
     }
@@ -263,7 +260,8 @@ enum sirix_status sirix_serialise_plain(struct sirix_serialiser *s, uint64_t key
     struct plain plain;
     struct sirix_bytes name = {0};
     enum sirix_status status = SIRIX_OK;
-    size_t room = sirix_serialise_line_bytes(s) + record.len + 2 * SIRIX_SERIALISE_SLACK_BYTES;
+    size_t room =
+        sirix_serialise_line_bytes(s) + record.len + 2 * (size_t)SIRIX_SERIALISE_SLACK_BYTES;
     uint8_t *to = NULL;
 
     *out_done = false;

@@ -109,6 +109,21 @@ static enum sirix_status descend(struct sirix_walk *walk, struct sirix_error *er
     return status;
 }
 
+/* The next child of the innermost container that has one left. */
+static enum sirix_status next_key(struct sirix_walk *walk, uint64_t *out_key,
+                                  struct sirix_error *err)
+{
+    while (walk->depth != 0) {
+        enum sirix_status status =
+            sirix_siblings_next(&walk->frames[walk->depth - 1], out_key, err);
+        if (status != SIRIX_NOT_FOUND) {
+            return status;
+        }
+        walk->depth--;
+    }
+    return SIRIX_NOT_FOUND;
+}
+
 enum sirix_status sirix_walk_next(struct sirix_walk *walk, struct sirix_document_node *out_node,
                                   uint32_t *out_depth, struct sirix_error *err)
 {
@@ -125,12 +140,7 @@ enum sirix_status sirix_walk_next(struct sirix_walk *walk, struct sirix_document
         if (status != SIRIX_OK) {
             return status;
         }
-        do {
-            if (walk->depth == 0) {
-                return SIRIX_NOT_FOUND;
-            }
-            status = sirix_siblings_next(&walk->frames[walk->depth - 1], &key, err);
-        } while (status == SIRIX_NOT_FOUND && --walk->depth != 0);
+        status = next_key(walk, &key, err);
         if (status == SIRIX_OK) {
             status = sirix_rows_child(&walk->rows, key, &walk->last, err);
             walk->last.parent = walk->parents[walk->depth - 1];
