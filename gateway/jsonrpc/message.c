@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "json/reader.h"
+
+enum { RECOVERY_DEPTH_MAX = 1000 * 1000 };
+
 static void set_fault(struct sirix_jsonrpc_message *message, int code, enum sirix_reason reason,
                       const char *field, const char *text)
 {
@@ -86,6 +90,44 @@ static void unreadable(struct sirix_jsonrpc_input *input, const struct sirix_err
 }
 
 /*
+ * The id of a request that is too deep or too large to be read as a tree, so that whoever waits for
+ * the answer gets it. Left empty where there is none to be found.
+ */
+static enum sirix_status recover_id(struct sirix_arena *arena, struct sirix_bytes text,
+                                    struct sirix_bytes *out, struct sirix_error *err)
+{
+    const struct sirix_json_reader_options options = {.depth_max = RECOVERY_DEPTH_MAX};
+    struct sirix_json_node id = {.kind = SIRIX_JSON_KIND_NULL};
+    struct sirix_json_event event = {.kind = SIRIX_JSON_NEED_INPUT};
+    struct sirix_json_reader reader;
+    bool is_next = false; /* The event is the value of the member `id` of the message. */
+
+    sirix_json_reader_init(&reader, &options);
+    sirix_json_reader_feed(&reader, text, true);
+    while (id.kind == SIRIX_JSON_KIND_NULL &&
+           sirix_json_reader_next(&reader, &event, NULL) == SIRIX_OK &&
+           event.kind != SIRIX_JSON_END) {
+        if (is_next && event.kind == SIRIX_JSON_NUMBER) {
+            id.kind = SIRIX_JSON_KIND_NUMBER;
+        } else if (is_next && event.kind == SIRIX_JSON_STRING) {
+            id.kind = SIRIX_JSON_KIND_STRING;
+        }
+        is_next = event.kind == SIRIX_JSON_NAME && sirix_json_reader_depth(&reader) == 1 &&
+                  event.text.len == 2 && memcmp(event.text.data, "id", 2) == 0;
+    }
+    enum sirix_status status = SIRIX_OK;
+    if (id.kind != SIRIX_JSON_KIND_NULL) {
+        /* The event's text goes with the reader. */
+        status = sirix_arena_copy(arena, event.text, &id.value.text, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_jsonrpc_id(arena, &id, out, err);
+    }
+    sirix_json_reader_deinit(&reader);
+    return status;
+}
+
+/*
  * A member that is there twice: which one, is found by reading once more. Only a request that has an
  * id can be told so by name; a batch is refused as a whole.
  */
@@ -160,6 +202,9 @@ enum sirix_status sirix_jsonrpc_read(struct sirix_arena *arena, struct sirix_byt
         }
         input.messages = memory;
         unreadable(&input, &error);
+        if (input.messages[0].fault.code == SIRIX_JSONRPC_INVALID_REQUEST) {
+            status = recover_id(arena, text, &input.messages[0].id, err);
+        }
     } else if (status != SIRIX_OK && err != NULL) {
         *err = error;
     }

@@ -158,6 +158,42 @@ static void a_message_that_needs_too_much_memory_is_refused(void **state)
     sirix_arena_deinit(&small);
 }
 
+static void a_message_that_is_too_deep_is_refused_by_its_id(void **state)
+{
+    enum { DEPTH = 200000 };
+    static const struct {
+        const char *before;
+        const char *after;
+        const char *id;
+    } CASES[] = {
+        {"{\"id\":1.0,\"params\":{\"id\":2,\"x\":", "}}", "1.0"},
+        {"{\"params\":{\"id\":2,\"x\":", "},\"id\":\"a\\n\"}", "\"a\\n\""},
+        {"{\"params\":{\"id\":2,\"x\":", "},\"id\":[7]}", ""},
+        {"{\"params\":{\"id\":2,\"x\":", "}}", ""},
+        {"[{\"id\":3,\"x\":", "}]", ""},
+        {"{\"x\":", ",\"id\":4", "4"}, /* Whoever cut it off still waits. */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        struct sirix_jsonrpc_input input = {0};
+        struct sirix_buf line;
+
+        sirix_buf_init(&line, SIZE_MAX);
+        assert_int_equal(sirix_buf_append_str(&line, CASES[i].before, NULL), SIRIX_OK);
+        assert_int_equal(sirix_buf_append_fill(&line, '[', DEPTH, NULL), SIRIX_OK);
+        assert_int_equal(sirix_buf_append_fill(&line, ']', DEPTH, NULL), SIRIX_OK);
+        assert_int_equal(sirix_buf_append_str(&line, CASES[i].after, NULL), SIRIX_OK);
+
+        assert_int_equal(sirix_jsonrpc_read(&arena, sirix_buf_view(&line), &input, NULL), SIRIX_OK);
+
+        assert_int_equal(input.messages[0].fault.code, SIRIX_JSONRPC_INVALID_REQUEST);
+        assert_int_equal(input.messages[0].fault.error.reason, SIRIX_REASON_DEPTH_LIMIT);
+        assert_text(input.messages[0].id, CASES[i].id);
+        sirix_buf_deinit(&line);
+    }
+}
+
 static void an_error_carries_its_facts(void **state)
 {
     struct sirix_error error = {0};
@@ -429,6 +465,8 @@ int main(void)
         cmocka_unit_test(a_line_past_the_limit_is_not_kept),
         cmocka_unit_test_setup_teardown(messages_are_sorted_by_what_they_hold, setup, teardown),
         cmocka_unit_test(a_message_that_needs_too_much_memory_is_refused),
+        cmocka_unit_test_setup_teardown(a_message_that_is_too_deep_is_refused_by_its_id, setup,
+                                        teardown),
         cmocka_unit_test(an_error_carries_its_facts),
         cmocka_unit_test_setup_teardown(a_cursor_comes_back_as_it_was, setup, teardown),
         cmocka_unit_test_setup_teardown(a_cursor_that_was_not_given_is_refused, setup, teardown),
