@@ -79,6 +79,7 @@ enum sirix_status sirix_open_list_new(struct sirix_edit *edit, const struct siri
 enum sirix_status sirix_edit_open_list_keep(struct sirix_edit *edit, struct sirix_open_list *open,
                                             struct sirix_error *err)
 {
+    assert(open != NULL);
     return sirix_map_put_ptr(&edit->open_lists, open->container, open, err);
 }
 
@@ -150,9 +151,10 @@ enum sirix_status sirix_open_list_insert(struct sirix_edit *edit, struct sirix_o
 {
     const struct sirix_child_label *labels = NULL;
     size_t count = 0;
-    enum sirix_status status =
-        sirix_child_edit_insert(open->children, index, child->key, &labels, &count, err);
+    enum sirix_status status = SIRIX_OK;
 
+    assert(open != NULL);
+    status = sirix_child_edit_insert(open->children, index, child->key, &labels, &count, err);
     if (status != SIRIX_OK) {
         return status;
     }

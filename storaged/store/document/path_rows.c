@@ -57,7 +57,6 @@ struct reading {
     bool coarse;
 };
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): the signature is that of a scan. */
 static enum sirix_status read_row(void *context, struct sirix_bytes key, struct sirix_bytes value,
                                   bool *stop, struct sirix_error *err)
 {
@@ -66,7 +65,7 @@ static enum sirix_status read_row(void *context, struct sirix_bytes key, struct 
     struct read_row *row = NULL;
     uint64_t id = 0;
 
-    (void)stop;
+    *stop = false;
     if (key.len != reading->prefix_len + ROW_KEY_BYTES || value.len != ROW_VALUE_BYTES ||
         at[8] > KINDS) {
         return sirix_fail(err, SIRIX_CORRUPT, "a row of the paths of resource %s has a wrong form",
@@ -153,7 +152,7 @@ static enum sirix_status place_row(struct reading *reading, struct sirix_path_su
                                    struct read_row *row, struct sirix_error *err)
 {
     while (row->path == SIRIX_PATH_NONE) {
-        struct read_row *first = NULL;
+        struct read_row *first = row;
         uint32_t parent = 0;
         enum sirix_status status = topmost(reading, row, &first, &parent, err);
         if (status != SIRIX_OK) {
@@ -235,7 +234,7 @@ enum sirix_status sirix_edit_paths_walk(struct sirix_edit *edit, uint64_t key,
                                         struct sirix_error *err)
 {
     struct sirix_rows rows = sirix_rows_of_edit(edit);
-    uint32_t *open = malloc((SIRIX_DOCUMENT_DEPTH_MAX + 2) * sizeof(*open));
+    uint32_t *open = calloc(SIRIX_DOCUMENT_DEPTH_MAX + 2, sizeof(*open));
     struct sirix_walk *walk = NULL;
     struct sirix_document_node node = {0};
     uint32_t depth = 0;
