@@ -75,20 +75,22 @@ class Folder(unittest.TestCase):
         if not pids:
             return None
         try:
-            os.kill(pids[-1], 0)
+            fd = os.pidfd_open(pids[-1])
         except ProcessLookupError:
             return None
-        return pids[-1]
+        ended = select.select([fd], [], [], 0)[0]
+        os.close(fd)
+        return None if ended else pids[-1]
 
     def wait_for_end(self, pid):
-        end = time.monotonic() + LIMIT_S
-        while time.monotonic() < end:
-            try:
-                os.kill(pid, 0)
-            except ProcessLookupError:
-                return
-            time.sleep(0.01)
-        self.fail("the daemon lives on")
+        """It is no child of ours; whoever has to reap it may take a while, which is not our matter."""
+        try:
+            fd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return
+        ended = select.select([fd], [], [], LIMIT_S)[0]
+        os.close(fd)
+        self.assertTrue(ended, "the daemon lives on")
 
     def on_terminal(self, *args, env=None):
         """Runs a command on a terminal and returns all that it wrote there."""
@@ -684,23 +686,19 @@ class Daemon(Folder):
         self.assertTrue(first["embedded"])
         self.wait_for_end(first["processId"])
         self.assertGreater(time.monotonic() - last, 4.5)
-        self.assertLess(time.monotonic() - last, 9)
         self.assertNotEqual(self.ask("status")["processId"], first["processId"])
 
     def test_clients_that_come_while_it_ends_are_all_served(self):
+        self.load([1])
         pid = self.ask("status")["processId"]
-        end = time.monotonic() + 4.7
-        while time.monotonic() < end:
-            time.sleep(0.01)  # Nobody may come, or it would not end.
-        seen = set()
-        while len(seen) < 2 and time.monotonic() < end + LIMIT_S:
-            # One that finds it alive gives it five more seconds; so come rarely, and at the edge.
-            seen.add(self.ask("status")["processId"])
-            if seen == {pid}:
-                edge = time.monotonic() + 5.02
-                while time.monotonic() < edge:
-                    time.sleep(0.005)
-        self.assertEqual(len(seen), 2)
+        os.kill(pid, signal.SIGTERM)
+        crowd = [subprocess.Popen([SIRIXCTL, "export", "db/res", *self.flags()],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                 for _ in range(10)]
+        for one in crowd:
+            out, err = one.communicate(timeout=LIMIT_S)
+            self.assertEqual((one.returncode, out), (0, b"[1]\n"), err)
+        self.assertNotEqual(self.ask("status")["processId"], pid)
 
     def test_a_killed_daemon_is_replaced_and_loses_nothing(self):
         self.load([1])
