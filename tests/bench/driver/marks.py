@@ -173,6 +173,10 @@ class Marks:
                             {"sqlite": peer["file_bytes"] / ours["file_bytes"]} if peer else {})
             for layer in ("record", "inner", "leaf", "delta", "child", "string"):
                 self.report.add("commit bytes, " + layer, label, "B", ours["layer_" + layer])
+            layers = sum(value for name, value in ours.items() if name.startswith("layer_"))
+            self.report.add("commit bytes, packs", label, "B", ours["segment_bytes"] - layers)
+            self.report.add("commit bytes, rows and LMDB", label, "B",
+                            ours["file_bytes"] - ours["segment_bytes"])
             self.report.add("commit, engine alone", label, "CPU us", ours["cpu_us"],
                             {"sqlite": peer["cpu_us"]} if peer else {},
                             {"sqlite": peer["cpu_us"] / ours["cpu_us"]} if peer else {},

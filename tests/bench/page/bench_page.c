@@ -15,7 +15,7 @@
 #include "store/page/node.h"
 #include "store/page/trie.h"
 
-enum { GETS = 2000000, RECORD_SLOT_BYTES = 192 };
+enum { GETS_A_KEY = 2, GETS_MAX = 2000000, RECORD_SLOT_BYTES = 192 };
 
 struct bench {
     struct sirix_backend *backend;
@@ -144,6 +144,8 @@ static void point_reads(struct bench *bench, struct sirix_trie trie, const char 
 {
     struct sirix_trie_cursor cursor;
     struct sirix_row row;
+    const uint64_t wanted = bench->keys * GETS_A_KEY;
+    const uint64_t gets = wanted < GETS_MAX ? wanted : GETS_MAX;
     uint64_t sum = 0;
     double start = 0;
     double took = 0;
@@ -151,14 +153,14 @@ static void point_reads(struct bench *bench, struct sirix_trie trie, const char 
     sirix_trie_cursor_init(&cursor, bench->reader, trie);
     for (uint32_t round = 0; round < 2; round++) {
         start = cpu_seconds();
-        for (uint32_t i = 0; i < GETS; i++) {
+        for (uint64_t i = 0; i < gets; i++) {
             must(sirix_trie_get(&cursor, 2 + roll(bench) % (bench->keys - 4), &row, NULL), "get");
             sum += row.record.len;
         }
         took = cpu_seconds() - start;
     }
-    (void)printf("point read, %-9s %8.0f ns        (%" PRIu64 ")\n", name, took * 1e9 / GETS,
-                 sum % 10);
+    (void)printf("point read, %-9s %8.0f ns        (%" PRIu64 ")\n", name,
+                 took * 1e9 / (double)gets, sum % 10);
 }
 
 static void scan(struct bench *bench, struct sirix_trie trie, const char *name)
