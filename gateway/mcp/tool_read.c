@@ -225,6 +225,17 @@ static void add_plain(struct reading *r)
     }
 }
 
+/* Whether children are missing that were asked for, not only parts of values. */
+static bool lacks_children(const struct reading *r)
+{
+    for (size_t i = 0; i < r->page->count; i++) {
+        if (r->page->nodes[i].cut && is_container(&r->page->nodes[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Builds the answer of a page; *out_fits is false when it is too long. */
 static enum sirix_status build(struct reading *r, bool *out_fits, struct sirix_error *err)
 {
@@ -246,7 +257,9 @@ static enum sirix_status build(struct reading *r, bool *out_fits, struct sirix_e
         add_node(r, i);
     }
     if (page->truncated) {
-        sirix_answer_truncate(answer, sirix_mcp_limit_reason(r->call, r->request.max_children));
+        sirix_answer_truncate(answer, lacks_children(r)
+                                          ? sirix_mcp_limit_reason(r->call, r->request.max_children)
+                                          : 0);
     }
     answer->has_count = true;
     answer->count = page->count == 0 ? 0 : r->listed[0];

@@ -220,10 +220,10 @@ static enum sirix_status write_result(const struct sirix_mcp_context *context,
 static void rename_field(struct sirix_error *error)
 {
     static const char *const fields[][2] = {
-        {"max_depth", "maxDepth"},
-        {"value_offset", "offset"},
-        {"node_key", "nodeKey"},
-        {"expected_revision", "expectedRevision"},
+        {"max_depth", "maxDepth"},   {"value_offset", "offset"},
+        {"node_key", "nodeKey"},     {"expected_revision", "expectedRevision"},
+        {"insert", "parentNodeKey"}, {"update", "nodeKey"},
+        {"replace", "nodeKey"},      {"delete", "nodeKey"},
     };
     const char *last = strrchr(error->field, '.');
     char field[SIRIX_ERROR_WHERE_BYTES] = "";

@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "sirix/sirix.h"
 
-enum { SIRIX_RUNNING_MAX = 64 };
+enum { SIRIX_RUNNING_MAX = 256 };
 
 /* One request; private to running.c but for `cancel`. */
 struct sirix_running_entry {

@@ -418,6 +418,28 @@ class Limits(Case):
                 self.assertEqual(json.loads(whole), result["structuredContent"])
             gateway.close()
 
+    def test_many_calls_at_once_are_all_answered(self):
+        self.store("db/users", USERS)
+        gateway = self.open()
+        for number in range(200):
+            gateway.send({"jsonrpc": "2.0", "id": number + 1000, "method": "tools/call",
+                          "params": {"name": "sirix_history", "arguments": WHERE}})
+        answers = [gateway.answer() for _ in range(200)]
+        self.assertEqual(sorted(answer["id"] for answer in answers), list(range(1000, 1200)))
+        for answer in answers:
+            self.assertFalse(answer["result"]["isError"])
+
+    def test_the_limit_that_is_named_is_the_one_that_cut(self):
+        self.store("db/s", json.dumps(["x" * 9000, [1] * 30]))
+        gateway = self.open()
+        where = {"database": "db", "resource": "s"}
+        for more, limits in (({}, ["maxStringValueLength"]), ({"path": "/[1]"}, []),
+                             ({"path": "/[1]", "limit": 5}, ["limit"]),
+                             ({"path": "/[1]", "limit": 30}, [])):
+            page = gateway.call("sirix_read_node", **where, **more)
+            self.assertEqual(page["limitsApplied"], limits, more)
+            self.assertEqual(page["truncated"], bool(limits), more)
+
     def test_a_long_string_goes_on_at_its_offset(self):
         text = "0123456789\u00e9\u4e16\U0001f600\"\\\n" * 1000
         self.store("db/s", json.dumps({"t": text}))
