@@ -114,7 +114,7 @@ static void close_store(struct sirix_handle *handle)
 }
 
 /* With the mutex held, of an entry that nobody holds; gives it back after the closing. */
-static void close_entry(struct sirix_registry *registry, struct sirix_handle *handle)
+void sirix_registry_close_entry(struct sirix_registry *registry, struct sirix_handle *handle)
 {
     assert(handle->refs == 0);
 
@@ -187,7 +187,7 @@ static enum sirix_status make_room(struct sirix_registry *registry, struct sirix
             return sirix_fail(err, SIRIX_EXHAUSTED, "%u databases are open and in use, the limit",
                               registry->options.open_max);
         }
-        close_entry(registry, idle);
+        sirix_registry_close_entry(registry, idle);
     }
     return SIRIX_OK;
 }
@@ -253,57 +253,8 @@ void sirix_registry_release(struct sirix_handle *handle)
     if (--handle->refs == 0) {
         handle->idle_since_ns = sirix_clock_monotonic_ns(registry->options.clock);
         if (handle->dropped || handle->suspect) {
-            close_entry(registry, handle);
+            sirix_registry_close_entry(registry, handle);
         }
-    }
-    (void)pthread_mutex_unlock(&registry->mutex);
-}
-
-/* With the mutex held: the first open entry from a bucket on; NULL past the last. */
-static struct sirix_handle *find_open(struct sirix_registry *registry, size_t *bucket,
-                                      const struct sirix_handle *after)
-{
-    struct sirix_handle *handle = after != NULL ? after->next : NULL;
-
-    for (;;) {
-        while (handle != NULL && handle->state != SIRIX_ENTRY_OPEN) {
-            handle = handle->next;
-        }
-        if (handle != NULL || *bucket == SIRIX_REGISTRY_BUCKETS) {
-            return handle;
-        }
-        handle = registry->buckets[(*bucket)++];
-    }
-}
-
-void sirix_registry_each_open(struct sirix_registry *registry, sirix_registry_each_fn visit,
-                              void *context)
-{
-    size_t bucket = 0;
-
-    (void)pthread_mutex_lock(&registry->mutex);
-    struct sirix_handle *handle = find_open(registry, &bucket, NULL);
-    while (handle != NULL) {
-        uint64_t idle_since_ns = handle->idle_since_ns;
-        handle->refs++;
-        (void)pthread_mutex_unlock(&registry->mutex);
-        visit(context, handle->database);
-        (void)pthread_mutex_lock(&registry->mutex);
-        /* One that was dropped meanwhile leads nowhere: the rest waits for the next time. */
-        struct sirix_handle *next = handle->dropped ? NULL : find_open(registry, &bucket, handle);
-        if (next != NULL) {
-            next->refs++;
-        }
-        if (--handle->refs == 0) {
-            handle->idle_since_ns = idle_since_ns; /* A look is no use of it. */
-            if (handle->dropped || handle->suspect) {
-                close_entry(registry, handle);
-            }
-        }
-        if (next != NULL) {
-            next->refs--;
-        }
-        handle = next;
     }
     (void)pthread_mutex_unlock(&registry->mutex);
 }
@@ -319,7 +270,7 @@ void sirix_registry_tick(struct sirix_registry *registry)
         if (idle == NULL || now - idle->idle_since_ns < idle_ns) {
             break;
         }
-        close_entry(registry, idle);
+        sirix_registry_close_entry(registry, idle);
     }
     (void)pthread_mutex_unlock(&registry->mutex);
 }
@@ -380,7 +331,7 @@ void sirix_registry_close(struct sirix_registry *registry)
     (void)pthread_mutex_lock(&registry->mutex);
     struct sirix_handle *idle = NULL;
     while ((idle = find_idle(registry)) != NULL) {
-        close_entry(registry, idle);
+        sirix_registry_close_entry(registry, idle);
     }
     assert(registry->open_count == 0);
     (void)pthread_mutex_unlock(&registry->mutex);
@@ -480,7 +431,7 @@ static void detach(struct sirix_registry *registry, struct sirix_handle *handle,
     handle->dropped = true;
     memcpy(handle->folder, folder, strlen(folder) + 1);
     if (handle->refs == 0) {
-        close_entry(registry, handle);
+        sirix_registry_close_entry(registry, handle);
     }
 }
 

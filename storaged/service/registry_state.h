@@ -41,4 +41,7 @@ struct sirix_registry {
     pthread_mutex_t naming; /* Creating and dropping: one at a time, so that looks stay true. */
 };
 
+/* With the mutex held, of an entry that nobody holds; gives the mutex back while it closes. */
+void sirix_registry_close_entry(struct sirix_registry *registry, struct sirix_handle *handle);
+
 #endif
