@@ -52,14 +52,34 @@ static void print_flags(struct sirixctl_out *out, const struct sirixctl_flags *f
 
 /* --- bash, and zsh by way of it --------------------------------------------------------------- */
 
+/* Steps over the flags that stand before the command; `at` is then the command's place. */
+static void print_bash_lead(struct sirixctl_out *out)
+{
+    const char *between = "";
+
+    sirixctl_out_printf(out, "    while [ \"$at\" -lt \"$COMP_CWORD\" ]; do\n"
+                             "        case \"${COMP_WORDS[at]}\" in\n            ");
+    for (size_t i = 0; i < sirixctl_common_flags.count; i++) {
+        if (sirixctl_common_flags.items[i].value != NULL) {
+            sirixctl_out_printf(out, "%s--%s", between, sirixctl_common_flags.items[i].name);
+            between = "|";
+        }
+    }
+    sirixctl_out_printf(out, ") at=$((at + 2)) ;;\n            --*) at=$((at + 1)) ;;\n"
+                             "            *) break ;;\n        esac\n    done\n");
+}
+
 static void print_bash(struct sirixctl_out *out)
 {
     sirixctl_out_printf(out, "_sirixctl() {\n"
-                             "    local word=${COMP_WORDS[COMP_CWORD]} words=''\n"
-                             "    local first=${COMP_WORDS[1]} second=${COMP_WORDS[2]}\n"
-                             "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words='");
+                             "    local word=${COMP_WORDS[COMP_CWORD]} words='' at=1\n");
+    print_bash_lead(out);
+    sirixctl_out_printf(out, "    local first=${COMP_WORDS[at]} second=${COMP_WORDS[at + 1]}\n"
+                             "    if [ \"$COMP_CWORD\" -eq \"$at\" ]; then\n        words='");
     print_first_words(out);
-    sirixctl_out_printf(out, "--help --version'\n    else\n        case \"$first $second\" in\n");
+    print_flags(out, &sirixctl_common_flags);
+    sirixctl_out_printf(out, "--version'\n    elif [ \"$COMP_CWORD\" -gt \"$at\" ]; then\n"
+                             "        case \"$first $second\" in\n");
     for (size_t i = 0; i < sirixctl_command_count; i++) {
         const struct sirixctl_command *command = sirixctl_commands[i];
 

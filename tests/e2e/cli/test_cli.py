@@ -391,11 +391,17 @@ class CommandLine(Folder):
             self.assertIn(b"snapshot", script)
             if shutil.which(shell):
                 subprocess.run([shell, "-n"], input=script, check=True, timeout=LIMIT_S)
-        words = subprocess.run(
-            ["bash", "-c", 'source <("$0" completion bash); COMP_WORDS=(sirixctl snapshot cr); '
-             'COMP_CWORD=2; _sirixctl; echo "${COMPREPLY[@]}"', SIRIXCTL],
-            check=True, stdout=subprocess.PIPE).stdout.decode().split()
-        self.assertEqual(words, ["create"])
+        for line, offered in (("sirixctl snapshot cr", {"create"}), ("sirixctl hist", {"history"}),
+                              ("sirixctl --data d --json snapshot cr", {"create"}),
+                              ("sirixctl --data d hist", {"history"}),
+                              ("sirixctl --data d diff x --sta", {"--stat"}),
+                              ("sirixctl --da", {"--data"}), ("sirixctl --data di", set())):
+            with self.subTest(line):
+                words = subprocess.run(
+                    ["bash", "-c", 'source <("$0" completion bash); COMP_WORDS=($1); '
+                     'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _sirixctl; echo "${COMPREPLY[@]}"',
+                     SIRIXCTL, line], check=True, stdout=subprocess.PIPE, timeout=LIMIT_S).stdout
+                self.assertEqual(set(words.decode().split()), offered)
 
     def test_an_address_where_nobody_is_gives_up_soon(self):
         start = time.monotonic()
