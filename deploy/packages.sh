@@ -10,7 +10,7 @@ build='cmake ninja-build gcc libc6-dev pkg-config liblmdb-dev libprotobuf-c-dev 
 run='liblmdb0 libprotobuf-c1 libgrpc29 libssl3 libzstd1'
 try='iso-codes python3-minimal'
 test='clang-14 clang-format-14 clang-tidy-14 cppcheck libclang-rt-14-dev llvm-14 python3
-      python3-grpcio python3-protobuf python3-lmdb protobuf-compiler protobuf-compiler-grpc grpc-proto
+      python3-grpcio python3-protobuf python3-lmdb python3-jsonpatch protobuf-compiler protobuf-compiler-grpc grpc-proto
       iso-codes procps util-linux ca-certificates'
 
 wanted=

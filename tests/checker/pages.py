@@ -190,10 +190,10 @@ class Node:
             self.children.append(key)
 
 
-def next_label(body, before, swap):
+def next_label(body, before, rotated):
     step, minor = body.zigzag(), body.varint()
-    if swap:
-        minor = minor >> 32 | (minor & 0xFFFFFFFF) << 32
+    if rotated:  # Stored rotated left by 24 bits.
+        minor = minor >> 24 | (minor & 0xFFFFFF) << 40
     major = (before[0] + step + (1 << 63)) % (1 << 64) - (1 << 63)
     return (major, before[1] + minor) if step == 0 else (major, minor)
 

@@ -83,7 +83,8 @@ def edit(run, chance, number):
         words = ['insert', 'db/doc', str(target['nodeKey']), '-']
         if target['kind'] == 'object':
             words += ['--name', 'new %d' % number]
-        words += ['--position', chance.choice(['first', 'last'])]
+        words += ['--position', chance.choice(
+            ['first', 'last', str(chance.randrange(target['childCount'] + 1))])]
     elif what < 0.8:
         words = ['update', 'db/doc', str(chance.choice(others)['nodeKey']), '-']
     elif what < 0.9:
