@@ -15,7 +15,10 @@
 #include "transport/pool.h"
 #include "transport/running.h"
 
-enum { READ_BYTES = 64 * 1024 };
+enum {
+    READ_BYTES = 64 * 1024,
+    QUEUED_BYTES_MAX = 256 * 1024 * 1024, /* Of all messages that wait or run, as trees. */
+};
 
 struct stdio {
     const struct sirix_mcp_server *server;
@@ -25,7 +28,8 @@ struct stdio {
     struct sirix_running running;
     pthread_mutex_t writing; /* One line at a time. */
     atomic_bool is_broken;   /* Output is gone. */
-    int broken_fd;           /* Readable then. */
+    atomic_size_t queued_bytes;
+    int broken_fd; /* Readable then. */
 };
 
 /* One line of input: what it says, and everything made of it. */
@@ -36,6 +40,7 @@ struct job {
     struct sirix_mcp_context context; /* As it was when the line came. */
     struct sirix_jsonrpc_input input;
     struct sirix_running_entry *entry; /* Of a single request; NULL for a batch. */
+    size_t counted_bytes;              /* In queued_bytes. */
 };
 
 /* --- Output ------------------------------------------------------------------------------------- */
@@ -149,6 +154,7 @@ static enum sirix_status answer_batch(struct job *job, struct sirix_buf *out,
 
 static void free_job(struct job *job)
 {
+    (void)atomic_fetch_sub(&job->stdio->queued_bytes, job->counted_bytes);
     sirix_arena_deinit(&job->arena);
     free(job);
 }
@@ -196,17 +202,27 @@ static void make_faulty(struct job *job, int code, const struct sirix_error *err
     message->fault.error = *error;
 }
 
-static void refuse_batch(struct job *job)
+/* One refusal for a whole batch. */
+static void refuse_batch(struct job *job, int code, const struct sirix_error *error)
 {
-    struct sirix_error error = {0};
-
-    (void)sirix_fail_reason(&error, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
-                            "batches are part of protocol revision %s alone",
-                            sirix_mcp_version_name(SIRIX_MCP_2025_03_26));
     job->input.is_batch = false;
     job->input.count = 1;
-    make_faulty(job, SIRIX_JSONRPC_INVALID_REQUEST, &error);
+    make_faulty(job, code, error);
     job->input.messages[0].id = (struct sirix_bytes){.data = NULL, .len = 0};
+}
+
+/* Whether there is room for one more message to wait; one alone always has. */
+static bool has_room(struct job *job, struct sirix_error *err)
+{
+    const size_t before = atomic_fetch_add(&job->stdio->queued_bytes, job->arena.used_bytes);
+
+    job->counted_bytes = job->arena.used_bytes;
+    if (before != 0 && before + job->counted_bytes > QUEUED_BYTES_MAX) {
+        (void)sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
+                                "too many bytes of requests are waiting; wait for an answer");
+        return false;
+    }
+    return true;
 }
 
 /* A request that may take long goes to the pool, known by its id. */
@@ -215,7 +231,8 @@ static void queue(struct job *job)
     struct sirix_jsonrpc_message *message = &job->input.messages[0];
     struct sirix_error failure = {0};
 
-    if (sirix_running_add(&job->stdio->running, message->id, &job->entry, &failure) == SIRIX_OK) {
+    if (has_room(job, &failure) &&
+        sirix_running_add(&job->stdio->running, message->id, &job->entry, &failure) == SIRIX_OK) {
         sirix_pool_add(&job->stdio->pool, &job->base);
         return;
     }
@@ -231,13 +248,18 @@ static void dispatch(struct job *job)
 {
     const struct sirix_jsonrpc_message *message = &job->input.messages[0];
     struct stdio *stdio = job->stdio;
+    struct sirix_error failure = {0};
 
-    if (job->input.is_batch && sirix_mcp_has_batches(job->context.version)) {
+    if (job->input.is_batch && !sirix_mcp_has_batches(job->context.version)) {
+        (void)sirix_fail_reason(&failure, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                "batches are part of protocol revision %s alone",
+                                sirix_mcp_version_name(SIRIX_MCP_2025_03_26));
+        refuse_batch(job, SIRIX_JSONRPC_INVALID_REQUEST, &failure);
+    } else if (job->input.is_batch && !has_room(job, &failure)) {
+        refuse_batch(job, sirix_status_jsonrpc_code(failure.status), &failure);
+    } else if (job->input.is_batch) {
         sirix_pool_add(&stdio->pool, &job->base);
         return;
-    }
-    if (job->input.is_batch) {
-        refuse_batch(job);
     }
     if (!message->is_faulty && message->kind != SIRIX_JSONRPC_REQUEST) {
         take_notification(job, message);

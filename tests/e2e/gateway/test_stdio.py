@@ -470,6 +470,23 @@ class Limits(Case):
         self.assertTrue(answer["result"]["isError"])
         silent.close()
 
+    def test_messages_that_wait_take_a_limited_memory(self):
+        silent = socket.socket(socket.AF_UNIX)
+        path = os.path.join(self.dir, "silent")
+        silent.bind(path)
+        silent.listen(8)
+        gateway = self.start("--storage", "unix:" + path, "--read-write")
+        gateway.initialize()
+        data = "x" * (15 * 1024 * 1024)
+        for number in range(30, 50):
+            gateway.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {
+                "name": "sirix_insert", "arguments": {**WHERE, "data": data}}})
+        refused = gateway.answer()
+        self.assertEqual(refused["error"]["code"], -32008)
+        self.assertIn(refused["id"], range(31, 50))
+        gateway.kill()
+        silent.close()
+
     def test_a_cancelled_call_ends_and_is_not_answered(self):
         silent = socket.socket(socket.AF_UNIX)
         path = os.path.join(self.dir, "silent")
