@@ -249,6 +249,8 @@ static enum sirix_status fill_resource(struct sirix_target *target,
             item->revision = view.record.revision;
             item->time_us = view.record.time_us;
             sirix_view_close(&view);
+        } else if (status == SIRIX_CORRUPT) { /* It hides neither itself nor the others. */
+            status = SIRIX_OK;
         }
         sirix_resource_unref(resource);
     }
