@@ -176,22 +176,31 @@ enum sirix_status sirixctl_args_lead(int argc, const char *const *argv,
     return SIRIX_OK;
 }
 
+/* The first flag of a table that begins with a letter; NULL: none does. */
+static const char *begins_with(const struct sirixctl_flags *flags, char letter)
+{
+    for (size_t i = 0; i < flags->count; i++) {
+        if (flags->items[i].name[0] == letter) {
+            return flags->items[i].name;
+        }
+    }
+    return NULL;
+}
+
 /* One dash. `-o` is most likely the long flag that begins so. */
 static enum sirix_status fail_short(const char *word, const struct sirixctl_flags *common,
                                     const struct sirixctl_flags *own, struct sirix_error *err)
 {
-    const struct sirixctl_flags *tables[] = {own, common};
+    const char *meant = begins_with(own, word[1]);
 
-    for (size_t t = 0; t < 2; t++) {
-        for (size_t i = 0; i < tables[t]->count; i++) {
-            if (tables[t]->items[i].name[0] == word[1]) {
-                return sirixctl_usage(
-                    err, "unknown flag %s; flags begin with two dashes, did you mean --%s?", word,
-                    tables[t]->items[i].name);
-            }
-        }
+    if (meant == NULL) {
+        meant = begins_with(common, word[1]);
     }
-    return sirixctl_usage(err, "unknown flag %s; flags begin with two dashes", word);
+    if (meant == NULL) {
+        return sirixctl_usage(err, "unknown flag %s; flags begin with two dashes", word);
+    }
+    return sirixctl_usage(err, "unknown flag %s; flags begin with two dashes, did you mean --%s?",
+                          word, meant);
 }
 
 /* `-`, and numbers below zero. */

@@ -151,7 +151,7 @@ static enum sirix_status insert_text(struct sirixctl_plan *plan,
 {
     struct sirix_operation operation = {.kind = SIRIX_OPERATION_INSERT, .json = text};
     struct sirixctl_plan_node *child = NULL;
-    struct spot spot;
+    struct spot spot = {.taken = NULL};
 
     if (step->path.count == 0 && plan->root->type != SIRIX_NODE_TYPE_NONE) {
         return replace_node(plan, step, plan->root, text, type, err);
@@ -256,7 +256,7 @@ static enum sirix_status move_node(struct sirixctl_plan *plan,
     struct sirix_operation operation = {.kind = SIRIX_OPERATION_MOVE, .node_key = node->key};
     struct sirixctl_plan_node *old_parent = node->parent;
     struct sirix_operation removal = {.kind = SIRIX_OPERATION_DELETE};
-    struct spot spot;
+    struct spot spot = {.taken = NULL};
 
     sirixctl_plan_mark_dirty(old_parent);
     sirixctl_plan_unlink(node);

@@ -267,7 +267,7 @@ static enum sirix_status import_file(struct sirixctl *ctl, const struct sirixctl
                                      const char *path, struct sirix_import_request *request,
                                      struct sirix_error *err)
 {
-    struct file_source source;
+    struct file_source source = {.fd = -1};
     enum sirix_status status = open_source(path, &source, err);
 
     if (status != SIRIX_OK) {
@@ -282,6 +282,7 @@ static enum sirix_status import_file(struct sirixctl *ctl, const struct sirixctl
     if (status == SIRIX_OK) {
         status = import_source(ctl, name, &source, request, err);
     }
+    request->source = (struct sirix_source){0}; /* It was for this file alone. */
     close_source(&source);
     return status;
 }
@@ -299,7 +300,7 @@ static enum sirix_status check_operands(struct sirixctl *ctl, const struct sirix
     }
     for (size_t i = 1; i < ctl->args.operand_count && status == SIRIX_OK; i++) {
         struct sirixctl_name unused = *name;
-        struct file_source source;
+        struct file_source source = {.fd = -1};
 
         if (!one) {
             status = name_from_file(ctl->args.operands[i], &unused, err);
