@@ -28,9 +28,8 @@ void trial_say(const struct trial *trial, const char *fmt, ...)
     (void)fputc('\n', stderr);
 }
 
-/* Whether a write was done; a backend that fails may say no, and then nothing has changed. */
-static bool is_done(struct trial *trial, enum sirix_status status, const struct sirix_error *err,
-                    const char *what)
+bool trial_is_done(struct trial *trial, enum sirix_status status, const struct sirix_error *err,
+                   const char *what)
 {
     if (trial->fails && status == SIRIX_NO_SPACE) {
         trial_say(trial, "%s: no space", what);
@@ -87,10 +86,10 @@ static void open_database(struct trial *trial, uint64_t seed, bool create)
 
     must(sirix_database_open(&options, &trial->database, &recovery, &err), &err, "database");
     if (create) {
-        while (!is_done(trial,
-                        sirix_resource_create(trial->database, name, bytes_of("me"), bytes_of(""),
-                                              &trial->resource, &err),
-                        &err, "resource")) {
+        while (!trial_is_done(trial,
+                              sirix_resource_create(trial->database, name, bytes_of("me"),
+                                                    bytes_of(""), &trial->resource, &err),
+                              &err, "resource")) {
             if (trial->over) {
                 exit(EXIT_SUCCESS);
             }
@@ -124,8 +123,8 @@ static void note_revision(struct trial *trial, uint64_t number, const struct mod
         (struct trial_revision){.number = number, .root = model_copy(root)};
 }
 
-static void open_view(struct trial *trial, const struct sirix_view_spec *spec,
-                      struct sirix_view *view)
+void trial_open_view(struct trial *trial, const struct sirix_view_spec *spec,
+                     struct sirix_view *view)
 {
     struct sirix_error err = {0};
 
@@ -138,7 +137,7 @@ static void open_branch(struct trial *trial, const struct trial_branch *branch,
 {
     const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH, .name = bytes_of(branch->name)};
 
-    open_view(trial, &spec, view);
+    trial_open_view(trial, &spec, view);
 }
 
 /* Everything that occurs in the revision is in the stored summary. */
@@ -181,7 +180,7 @@ static void check_revision(struct trial *trial, const struct trial_revision *rev
     const struct sirix_view_spec spec = {.by = SIRIX_VIEW_REVISION, .revision = revision->number};
     struct sirix_view view;
 
-    open_view(trial, &spec, &view);
+    trial_open_view(trial, &spec, &view);
     MODEL_CHECK(view.record.revision == revision->number, "revision %" PRIu64, revision->number);
     model_compare(&view, trial->reader, revision->root);
     check_paths(trial, &view);
@@ -229,9 +228,9 @@ static void commit_step(struct trial *trial)
         model_free(trial->root);
         trial->root = NULL;
     } else {
-        bool done =
-            is_done(trial, sirix_edit_commit(trial->edit, &commit, &published, &changed, &err),
-                    &err, "commit");
+        bool done = trial_is_done(
+            trial, sirix_edit_commit(trial->edit, &commit, &published, &changed, &err), &err,
+            "commit");
         MODEL_CHECK(trial->changed || !changed, "a commit without a change made a revision");
         if (done && changed) {
             note_revision(trial, published.revision, trial->root);
@@ -267,8 +266,8 @@ static void branch_step(struct trial *trial)
     (void)snprintf(branch->name, sizeof(branch->name), "b%zu", trial->branch_count);
     open_branch(trial, from, &view);
     trial_say(trial, "branch %s from %s", branch->name, from->name);
-    if (is_done(trial, sirix_branch_create(&view, bytes_of(branch->name), 0, &info, &err), &err,
-                "branch")) {
+    if (trial_is_done(trial, sirix_branch_create(&view, bytes_of(branch->name), 0, &info, &err),
+                      &err, "branch")) {
         branch->root = NULL;
         set_head(branch, from->root);
         trial->branch_count++;
@@ -293,9 +292,9 @@ static void revert_step(struct trial *trial)
     revision = &trial->revisions[trial_random(trial, trial->revision_count)];
     spec.revision = revision->number;
     open_branch(trial, branch, &base);
-    open_view(trial, &spec, &source);
+    trial_open_view(trial, &spec, &source);
     trial_say(trial, "revert %s to revision %" PRIu64, branch->name, revision->number);
-    done = is_done(
+    done = trial_is_done(
         trial,
         sirix_revert(&base, &source, bytes_of("me"), bytes_of("back"), NULL, &published, &err),
         &err, "revert");
@@ -354,6 +353,10 @@ static void step(struct trial *trial)
         if (trial->revision_count != 0) {
             check_revision(trial, &trial->revisions[trial_random(trial, trial->revision_count)]);
         }
+        break;
+    case 4:
+    case 5:
+        trial_compare_revisions(trial);
         break;
     default:
         commit_step(trial);

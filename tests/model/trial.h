@@ -49,6 +49,7 @@ struct trial {
     struct sirix_map used; /* Keys that were ever given. */
     struct trial_grave graves[64];
     size_t grave_count;
+    size_t comparison_count; /* Each has a branch of its own name. */
 
     /* The edit in progress. */
     struct sirix_edit *edit;
@@ -61,6 +62,16 @@ void trial_say(const struct trial *trial, const char *fmt, ...) SIRIX_PRINTF(2, 
 
 /* Runs the steps of these numbers; seed chooses the backend. Returns or aborts. */
 void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose);
+
+/* Whether a write was done; a backend that fails may say no, and then nothing has changed. */
+bool trial_is_done(struct trial *trial, enum sirix_status status, const struct sirix_error *err,
+                   const char *what);
+/* What is published by now is seen. */
+void trial_open_view(struct trial *trial, const struct sirix_view_spec *spec,
+                     struct sirix_view *view);
+
+/* Two random revisions: diff, apply and RFC 6902, there and back (trial_diff.c). */
+void trial_compare_revisions(struct trial *trial);
 
 /* One operation in trial->edit and trial->root (trial_operations.c). */
 void trial_operation(struct trial *trial);
