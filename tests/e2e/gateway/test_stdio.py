@@ -475,12 +475,14 @@ class Limits(Case):
         path = os.path.join(self.dir, "silent")
         silent.bind(path)
         silent.listen(8)
-        gateway = self.start("--storage", "unix:" + path, "--read-write")
+        # A reading call waits for the storage as long as it may, however slow this build is.
+        config = self.file("c.json", '{"server":{"queryTimeoutMs":600000}}')
+        gateway = self.start("--storage", "unix:" + path, "--config", config)
         gateway.initialize()
-        data = "x" * (15 * 1024 * 1024)
+        filler = "x" * (15 * 1024 * 1024)
         for number in range(30, 50):
             gateway.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {
-                "name": "sirix_insert", "arguments": {**WHERE, "data": data}}})
+                "name": "status", "_meta": {"filler": filler}}})
         refused = gateway.answer()
         self.assertEqual(refused["error"]["code"], -32008)
         self.assertIn(refused["id"], range(31, 50))
