@@ -42,7 +42,8 @@ class Texts(cases.Case):
     def test_a_number_never_conflicts_with_itself(self):
         name = self.resource('{"w":1.1}')
         for test, value in (("1.1", "1.2"), ("1.2", "1.20"), ("1.2", "12e-1"), ("1.20", "3")):
-            self.ctl("apply", "db/" + name.decode(), "-", stdin='[{"op":"test","path":"/w","value":%s}'
+            self.ctl("apply", "db/" + name.decode(), "-",
+                     stdin='[{"op":"test","path":"/w","value":%s}'
                      ',{"op":"replace","path":"/w","value":%s}]' % (test, value))
             self.check_text(name, '{"w":%s}' % value)
         detail = self.ctl_error("apply", "db/" + name.decode(), "-", code=65,
@@ -65,7 +66,8 @@ class Texts(cases.Case):
             changes, _ = self.diff(name)
             self.assertEqual([(c.old_value, c.new_value) for c in changes],
                              [(b"0.1234567890123456789012345", b"0.1234567890123456789012346"),
-                              (b"123456789012345678901234567890", b"123456789012345678901234567891")])
+                              (b"123456789012345678901234567890",
+                               b"123456789012345678901234567891")])
             again = self.apply(name, update(self.node(name, "/d").node_key,
                                             "0.1234567890123456789012346"), force_revision=True)
             self.assertTrue(again.result.changed)
@@ -124,9 +126,11 @@ class Texts(cases.Case):
                 self.assertEqual((self.text(name), self.head(name)), ("[]", 2))
         name = self.resource("[]")
         detail = self.refused("INVALID_ARGUMENT", "json_encoding", self.apply, name,
-                              insert('{"ok":1}', node_key=1), insert(b'{"bad":"x\\uD800y"}', node_key=1))
+                              insert('{"ok":1}', node_key=1),
+                              insert(b'{"bad":"x\\uD800y"}', node_key=1))
         self.assertEqual((detail.pointer, detail.offset), (b"/bad", 9))
-        failed = self.ctl_error("insert", "db/" + name.decode(), "0", '{"bad":"x\\uD800y"}', code=65)
+        failed = self.ctl_error("insert", "db/" + name.decode(), "0", '{"bad":"x\\uD800y"}',
+                                code=65)
         self.assertEqual((failed["reason"], failed["offset"]), ("json_encoding", 9))
 
     def test_odd_names_each_have_their_own_pointer(self):
@@ -171,13 +175,18 @@ class Texts(cases.Case):
                 '1E+5,123456789012345678901234567890e-9999999999]}')
         for name in self.both(text):
             self.check_text(name, text)
-        self.assertEqual(self.text(self.resource('["\\/\\u0041\\u00e9\\u007f"]')), '["/A\u00e9\x7f"]')
+        self.assertEqual(self.text(self.resource('["\\/\\u0041\\u00e9\\u007f"]')),
+                         '["/A\u00e9\x7f"]')
 
     def test_texts_that_are_not_one_json_value_are_refused(self):
-        for text in ('"a""b"', "[1]]", "[1][2]", "{'a':1}", "/* c */ [1]", "[1] // c", "", "  \r\n\t",
-                     "[1,]", "[,1]", '{"a":1,}', '{"a"}', "{a:1}", "01", "+1", "1.", ".5", "1e", "NaN",
-                     "Infinity", "tRue", "nul", "\x00", "[1]\x00", "\ufeff\ufeff1", '"\t"', '"\\x41"',
-                     "0x10", "[1 2]", '{"a":1 "b":2}', "-", "--1", '"a', "]", '{"a":1]', "[1}", "\x0c1"):
+        for text in ('"a""b"', "[1]]", "[1][2]", "{'a':1}", "/* c */ [1]", "[1] // c", "",
+                     "  \r\n\t",
+                     "[1,]", "[,1]", '{"a":1,}', '{"a"}', "{a:1}", "01", "+1", "1.", ".5", "1e",
+                     "NaN",
+                     "Infinity", "tRue", "nul", "\x00", "[1]\x00", "\ufeff\ufeff1", '"\t"',
+                     '"\\x41"',
+                     "0x10", "[1 2]", '{"a":1 "b":2}', "-", "--1", '"a', "]", '{"a":1]', "[1}",
+                     "\x0c1"):
             name = self.resource()
             for door in (lambda: self.load(name, text), lambda: self.load(name, text, size=1),
                          lambda: self.apply(name, insert(text))):
@@ -188,7 +197,8 @@ class Texts(cases.Case):
                                            "field_missing"), repr(text))
             self.ctl("import", "db/" + name.decode(), "-", code=65, stdin=text)
             self.assertEqual(self.head(name), 1)
-        for text, want in (("[1,2,\u65e5\u672c]", None), ('[1,2,"\u65e5\u672c"]', '[1,2,"\u65e5\u672c"]'),
+        for text, want in (("[1,2,\u65e5\u672c]", None),
+                           ('[1,2,"\u65e5\u672c"]', '[1,2,"\u65e5\u672c"]'),
                            (' \r\n[ 1 ,\r\n2\t] \r\n', "[1,2]")):
             if want is None:
                 self.refused("INVALID_ARGUMENT", "json_syntax", self.load, b"x", text)
@@ -328,7 +338,8 @@ class Changes(cases.Case):
             self.assertNotEqual(key, target)
             self.check_text(name, text.replace("[]", "[[]]"))
             name = self.resource(text)
-            head = self.apply(name, *[insert('{"n":%d}' % n, node_key=self.node(name, path).node_key,
+            head = self.apply(name,
+                              *[insert('{"n":%d}' % n, node_key=self.node(name, path).node_key,
                                              position=case.pb.POSITION_LAST_CHILD)
                                       for n in (1, 2, 3)]).result.revision
             self.assertEqual(head, 3)
@@ -365,7 +376,8 @@ class Changes(cases.Case):
         key = self.node(name, "/x").node_key
         for number in ("99999999999999999999", "9223372036854775807", "9223372036854775808",
                        "-9223372036854775808", "-9223372036854775809", "18446744073709551615",
-                       "4294967296", "2147483648", "9007199254740993", "1" * 5000, "0.1000000000000000055",
+                       "4294967296", "2147483648", "9007199254740993", "1" * 5000,
+                       "0.1000000000000000055",
                        "1e400", "-0", "0", "-0.0", "1E5", "1e5"):
             self.apply(name, update(key, number))
             self.check_text(name, '{"x":%s}' % number)
@@ -399,7 +411,8 @@ class Changes(cases.Case):
     def test_removing_nested_arrays_then_a_member(self):
         name = self.resource('{"l":[[1,[2,[3]]],[[[]]],5],"m":{"x":[[]]},"n":1}')
         self.apply(name, delete(self.node(name, "/l/[0]").node_key),
-                   delete(self.node(name, "/l/[1]").node_key), delete(self.node(name, "/m").node_key))
+                   delete(self.node(name, "/l/[1]").node_key),
+                   delete(self.node(name, "/m").node_key))
         self.check_text(name, '{"l":[5],"n":1}')
         self.apply(name, delete(self.node(name, "/l").node_key))
         self.check_text(name, '{"n":1}')
@@ -455,7 +468,8 @@ class Changes(cases.Case):
         long = '"%s"' % ("l" * 5000)
         values = ["{}", '{"x":1,"y":[{}]}', "[]", "[1,[2],{}]", '""', '"s"', long, "0", "1.50",
                   "1" * 2000, "true", "false", "null"]
-        homes = [("%s", ""), ('{"m":%s}', "/m"), ("[7,%s,8]", "/[1]"), ('{"a":[{"b":%s}],"c":1}', "/a/[0]/b")]
+        homes = [("%s", ""), ('{"m":%s}', "/m"), ("[7,%s,8]", "/[1]"),
+                 ('{"a":[{"b":%s}],"c":1}', "/a/[0]/b")]
         for form, path in homes:
             name = self.resource(form % values[0])
             key, was, at = self.node(name, path).node_key, values[0], 2
@@ -527,7 +541,8 @@ class Caps(cases.Case):
                                           max_children=children, max_nodes=nodes, max_bytes=size)
             self.check(answer, depth, children, nodes)
         for depth, children in itertools.product(range(6), (1, 2, 9)):
-            self.ask("read", "db/" + name.decode(), "--depth", str(depth), "--children", str(children))
+            self.ask("read", "db/" + name.decode(), "--depth", str(depth), "--children",
+                     str(children))
 
     def test_pages_of_children_are_stable(self):
         for text, count in ((json.dumps(list(range(257))), 257),

@@ -228,14 +228,14 @@ class Damage(Own):
 
     @unittest.expectedFailure
     def test_a_problem_names_its_resource_in_the_field_for_it(self):
-        """KNOWN DEFECT: VerifyProblem.resource and .revision stay empty; the words are in message."""
+        """KNOWN DEFECT: VerifyProblem.resource stays empty; the name is in the message alone."""
         client = self.damaged()[1]
         problems = [p.problem for p in client.Verify(database=b"db") if p.HasField("problem")]
         self.assertEqual({p.resource for p in problems}, {b"r3"})
 
     @unittest.expectedFailure
     def test_a_damaged_resource_can_be_dropped(self):
-        """KNOWN DEFECT: DropResource reads the damaged head, so only the database can be dropped."""
+        """KNOWN DEFECT: DropResource reads the damaged head and fails with it."""
         client = self.damaged()[1]
         client.DropResource(database=b"db", resource=b"r3")
         self.load(client, b"r3", b"[2]")
@@ -282,7 +282,8 @@ class Memory(Own):
         client, pb = self.client(one), case.pb
         resource.prlimit(one.process.pid, resource.RLIMIT_DATA, (self.limit + self.reserve,
                                                                         self.limit + self.reserve))
-        element = json.dumps({"id": 123456, "name": "n" * 60, "tags": ["a", "b", {"c": 1.5}]}).encode()
+        element = json.dumps({"id": 123456, "name": "n" * 60,
+                              "tags": ["a", "b", {"c": 1.5}]}).encode()
         block = (element + b",") * 500
         count = cases.size(40 << 20, 256 << 20) // len(block)
 
@@ -304,7 +305,8 @@ class Memory(Own):
         self.assertEqual(done.nodes, count * 500 * 8 + 2)
         size = 1 + count * len(block) + 2
         answer, failure = cases.attempt(client.Import, messages(None), timeout=1200)
-        self.assertEqual((answer, failure[0], failure[1]), (None, "INVALID_ARGUMENT", "json_truncated"))
+        self.assertEqual((answer, failure[0], failure[1]),
+                         (None, "INVALID_ARGUMENT", "json_truncated"))
         self.assertEqual(failure[2].offset, size - 2)
         info = client.GetResource(database=b"db", resource=b"big")
         self.assertEqual(info.newest_revision, done.result.revision)
@@ -362,7 +364,8 @@ class Clock(Own):
             del os.environ["LD_PRELOAD"], os.environ["SIRIX_CASES_CLOCK"]
         client, place = self.client(one), {"database": b"db", "resource": b"r"}
         with open(clock, "w", encoding="ascii") as file:
-            file.write(str(1705330800 - 60 - int(time.time())))  # 2024-01-15T15:00:00Z, less a minute.
+            # A minute before 2024-01-15T15:00:00Z.
+            file.write(str(1705330800 - 60 - int(time.time())))
         self.load(client, b"r", b"0")
         for seconds in (0, 0):
             with open(clock, "w", encoding="ascii") as file:
@@ -373,7 +376,8 @@ class Clock(Own):
         def at(text):
             return client.ReadNode(view=pb.View(timestamp=text), **place).revision
 
-        for text in (b"2024-01-15T10:00:00-05:00", b"2024-01-15T15:00:00Z", b"2024-01-15T15:00:00.5Z",
+        for text in (b"2024-01-15T10:00:00-05:00", b"2024-01-15T15:00:00Z",
+                     b"2024-01-15T15:00:00.5Z",
                      b"2024-01-15T20:30:00.000+05:30", b"2024-01-15t15:00:00z"):
             self.assertEqual(at(text), 2, text)
         self.assertEqual(at(b"2024-01-15T15:10:00Z"), 3)
@@ -383,7 +387,8 @@ class Clock(Own):
             answer, failure = cases.attempt(at, text)
             self.assertEqual(failure[1], "revision_before_first", text)
         for text, low, high in ((b"2024-13-01", 5, 7), (b"15/01/2024", 0, 2),
-                                (b"2024-01-15T10:00:00", 19, 19), (b"2024-01-15T25:00:00Z", 11, 13)):
+                                (b"2024-01-15T10:00:00", 19, 19),
+                                (b"2024-01-15T25:00:00Z", 11, 13)):
             answer, failure = cases.attempt(at, text)
             self.assertEqual(failure[:2], ("INVALID_ARGUMENT", "field_invalid"))
             self.assertTrue(low <= failure[2].offset <= high, (text, failure[2].offset))

@@ -1,22 +1,22 @@
 """Clients that lie, race, stall and vanish; after each of them the daemon answers as before.
 
-| test                                                             | case                             |
-| ---------------------------------------------------------------- | -------------------------------- |
-| Streams.test_an_import_out_of_order_changes_nothing              | wrong streams                    |
-| Streams.test_a_stream_that_ends_inside_a_character               | half-close in a UTF-8 character  |
-| Streams.test_every_cut_of_a_text_is_the_same_document            | wrong streams                    |
-| Streams.test_a_cancelled_import_leaves_nothing                   | data after cancel, G29           |
-| Garbage.test_random_bytes_to_every_method                        | protobuf garbage                 |
-| Garbage.test_huge_and_odd_fields_of_every_request                | huge fields                      |
-| Garbage.test_requests_that_name_nothing                          | a crash once: no resource        |
-| Garbage.test_bytes_that_are_not_http2                            | protobuf garbage                 |
-| Garbage.test_odd_metadata                                        | huge fields                      |
-| Names.test_hostile_names_through_every_door                      | G26                              |
-| Names.test_one_rule_of_case_for_every_call                       | G25                              |
-| Stalling.test_readers_that_do_not_read                           | slow clients                     |
-| Stalling.test_writers_that_do_not_write                          | slow clients                     |
-| Stalling.test_clients_that_are_killed                            | vanishing clients                |
-| Stalling.test_deadlines_of_a_millisecond_on_everything           | deadlines                        |
+| test                                                             | case |
+| --- | --- |
+| Streams.test_an_import_out_of_order_changes_nothing              | wrong streams |
+| Streams.test_a_stream_that_ends_inside_a_character | half-close in a UTF-8 character |
+| Streams.test_every_cut_of_a_text_is_the_same_document            | wrong streams |
+| Streams.test_a_cancelled_import_leaves_nothing                   | data after cancel, G29 |
+| Garbage.test_random_bytes_to_every_method                        | protobuf garbage |
+| Garbage.test_huge_and_odd_fields_of_every_request                | huge fields |
+| Garbage.test_requests_that_name_nothing                          | a crash once: no resource |
+| Garbage.test_bytes_that_are_not_http2                            | protobuf garbage |
+| Garbage.test_odd_metadata                                        | huge fields |
+| Names.test_hostile_names_through_every_door                      | G26 |
+| Names.test_one_rule_of_case_for_every_call                       | G25 |
+| Stalling.test_readers_that_do_not_read                           | slow clients |
+| Stalling.test_writers_that_do_not_write                          | slow clients |
+| Stalling.test_clients_that_are_killed                            | vanishing clients |
+| Stalling.test_deadlines_of_a_millisecond_on_everything           | deadlines |
 """
 import json
 import os
@@ -75,7 +75,8 @@ class Streams(Healthy):
         self.assertEqual(self.head(self.name), 2)
         raw = self.client.channel.stream_unary("/sirix.storage.v1.Storage/Import",
                                                lambda b: b, lambda b: b)
-        for second in (b"\xff" * 20, b"\x12\x05[", b"\x0a\x02\x0a", b"\x12" + b"\xff" * 9 + b"\x01"):
+        for second in (b"\xff" * 20, b"\x12\x05[", b"\x0a\x02\x0a", b"\x12" + b"\xff" * 9
+                       + b"\x01"):
             with self.assertRaises(grpc.RpcError) as caught:
                 raw(iter([self.start().SerializeToString(), second]), timeout=30)
             self.assertEqual(caught.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
@@ -95,7 +96,8 @@ class Streams(Healthy):
         self.assertEqual(self.head(self.name), 2)
 
     def test_every_cut_of_a_text_is_the_same_document(self):
-        text = '{"\u00e4\u65e5\\u0000":["\U0001f600\\n\\\\x",-1.50e+7,true,null,{"":[[]]}],"z":"\\"\\u001f"}'
+        text = ('{"\u00e4\u65e5\\u0000":["\U0001f600\\n\\\\x",-1.50e+7,true,null,{"":[[]]}],'
+                '"z":"\\"\\u001f"}')
         data = text.encode()
         for cut in range(1, len(data)):
             pb = case.pb
@@ -186,7 +188,8 @@ class Garbage(Healthy):
         allowed = {"OK", "INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "FAILED_PRECONDITION",
                    "OUT_OF_RANGE", "ABORTED", "RESOURCE_EXHAUSTED"}
         text = [b"", b"\0", b"\xff\xfe", b"x" * 3000000, b"/" * 100000, b"../../etc/passwd",
-                b"9" * 5000, "\u202e".encode(), b"%s%n", b"[" * 100000, b"~", b"/[", b"/[18446744073709551616]"]
+                b"9" * 5000, "\u202e".encode(), b"%s%n", b"[" * 100000, b"~", b"/[",
+                b"/[18446744073709551616]"]
         numbers = [0, 1, 2**31 - 1, 2**32 - 1, 2**63, 2**64 - 1]
 
         def fill(message, depth=0):
@@ -245,7 +248,8 @@ class Garbage(Healthy):
                 if fields and method.name in ("DropDatabase", "CreateDatabase", "ListResources",
                                               "Verify"):
                     continue
-                self.assertEqual(self.raw(method)([data]), "INVALID_ARGUMENT", (method.name, fields))
+                self.assertEqual(self.raw(method)([data]), "INVALID_ARGUMENT",
+                                 (method.name, fields))
                 self.assertIsNone(self.daemon.process.poll(), method.name)
         self.check_health()
 
@@ -277,18 +281,23 @@ class Garbage(Healthy):
         self.assertLess(cases.descriptors(self.daemon.process.pid), 200)
 
     def test_odd_metadata(self):
-        for metadata in ((("x-a", "b" * 4000),), (("x-bin", b"\0\xff" * 1000),), (("x-a", "b" * 9000),),
+        for metadata in ((("x-a", "b" * 4000),), (("x-bin", b"\0\xff" * 1000),),
+                         (("x-a", "b" * 9000),),
                          tuple(("k%d" % i, "v") for i in range(200)), (("x-a", "b" * 100000),),
                          (("grpc-timeout", "0n"),), (("authorization", "Bearer " + "x" * 3000),)):
-            cases.attempt(self.client.ListDatabases, metadata=metadata)
+            # Past the limit the connection may end with the call.
+            cases.attempt(self.new_client().ListDatabases, metadata=metadata)
             self.assertEqual(self.client.Status().principal, b"owner")
         self.check_health()
 
 
 class Names(Healthy):
-    hostile = ["", "x" * 129, "x" * 300, ".", "..", "../x", "a/b", "a\\b", " ", "a b", "a\nb", "a\tb",
-               "\u202ea", "a\u202eb", "\ufeffa", "\u00e4", "\u0130", "K\u212a", "-a", "_a", ".a", "a\0",
-               "a%00", "%2e%2e%2f", "..%5c", "a:b", "a*b", "a;b", "$(x)", "`x`", "'", '"', "~", "a@b",
+    hostile = ["", "x" * 129, "x" * 300, ".", "..", "../x", "a/b", "a\\b", " ", "a b", "a\nb",
+               "a\tb",
+               "\u202ea", "a\u202eb", "\ufeffa", "\u00e4", "\u0130", "K\u212a", "-a", "_a", ".a",
+               "a\0",
+               "a%00", "%2e%2e%2f", "..%5c", "a:b", "a*b", "a;b", "$(x)", "`x`", "'", '"', "~",
+               "a@b",
                "a\x7f", "a\x1b[2J", "CON:", "/etc/passwd", "\\\\host\\x"]
 
     def test_hostile_names_through_every_door(self):
@@ -312,7 +321,8 @@ class Names(Healthy):
                 self.assertEqual(failure[0], "INVALID_ARGUMENT", (name, fields, failure))
             if "\0" not in name and name and name[0] != "-":
                 self.ctl("snapshot", "create", "db/" + self.name.decode(), name, code=65)
-        for name in ("HEAD", "a..b", "0", "7", "2024-01-15", "con", "null", "a.", "a-", "0x1f", "x" * 128,
+        for name in ("HEAD", "a..b", "0", "7", "2024-01-15", "con", "null", "a.", "a-", "0x1f",
+                     "x" * 128,
                      "databases", "storaged.sock", "data.mdb", "lock.mdb"):
             self.client.CreateDatabase(database=name.encode())
             self.client.CreateResource(database=name.encode(), resource=name.encode())
@@ -338,7 +348,8 @@ class Names(Healthy):
             self.refused("NOT_FOUND", kind + "_unknown", remove, name=b"wORK", **self.place)
             self.assertEqual(self.json(self.name, view=pb.View(**{kind: b"Work"}))["a"], 1)
             if kind == "branch":
-                self.refused("NOT_FOUND", "branch_unknown", client.Promote, branch=b"work", **self.place)
+                self.refused("NOT_FOUND", "branch_unknown", client.Promote, branch=b"work",
+                             **self.place)
                 self.refused("NOT_FOUND", "branch_unknown", self.apply, self.name, update(1, "1"),
                              branch=b"work")
             remove(name=b"Work", **self.place)
@@ -355,7 +366,8 @@ class Names(Healthy):
                 answer, failure = cases.attempt(client.CreateSnapshot, name=spelling, **self.place)
                 self.assertIsNone(answer, spelling)
         self.assertEqual([b.name for b in client.ListBranches(**self.place).branches], [b"main"])
-        self.assertEqual(self.ctl("branch", "delete", "db/" + self.name.decode(), "Main", code=66)[0], b"")
+        self.assertEqual(self.ctl("branch", "delete", "db/" + self.name.decode(), "Main",
+                                  code=66)[0], b"")
 
 
 VANISHING = r'''
@@ -420,7 +432,8 @@ class Stalling(Healthy):
         pb, gate = case.pb, threading.Event()
 
         def messages(text):
-            yield pb.ImportRequest(start=pb.ImportStart(database=b"db", resource=self.name, replace=True))
+            yield pb.ImportRequest(start=pb.ImportStart(database=b"db", resource=self.name,
+                                                        replace=True))
             yield pb.ImportRequest(data=text)
             gate.wait(120)
 
@@ -455,7 +468,8 @@ class Stalling(Healthy):
     def test_deadlines_of_a_millisecond_on_everything(self):
         pb = case.pb
         text = b"[" + b",".join([b"1"] * 20000) + b"]"
-        imports = [pb.ImportRequest(start=pb.ImportStart(replace=True, branch=b"side", **self.place)),
+        imports = [pb.ImportRequest(start=pb.ImportStart(replace=True, branch=b"side",
+                                                         **self.place)),
                    pb.ImportRequest(data=text)]
         self.client.CreateBranch(name=b"side", **self.place)
         key = self.node(self.name, "/a").node_key
@@ -467,12 +481,14 @@ class Stalling(Healthy):
             "Verify": {"database": b"db"}, "Attach": {},
             "CreateSnapshot": dict(self.place, name=b"s", replace=True),
             "DeleteSnapshot": dict(self.place, name=b"s"),
-            "CreateBranch": dict(self.place, name=b"b"), "DeleteBranch": dict(self.place, name=b"b"),
+            "CreateBranch": dict(self.place, name=b"b"),
+                 "DeleteBranch": dict(self.place, name=b"b"),
             "Promote": dict(self.place, branch=b"b", replace=True),
             "CreateDatabase": {"database": b"brief"}, "DropDatabase": {"database": b"brief"},
             "CreateResource": {"database": b"db", "resource": b"brief"},
             "DropResource": {"database": b"db", "resource": b"brief"},
-            "Revert": dict(self.place, branch=b"side", view=pb.View(revision=2)), "Import": None, "Apply": None}
+            "Revert": dict(self.place, branch=b"side", view=pb.View(revision=2)), "Import": None,
+                 "Apply": None}
         codes, applied = {}, [0, 0]
 
         def run(seed):
@@ -489,7 +505,8 @@ class Stalling(Healthy):
                         operations=[update(key, str(i))], **self.place)
                     applied[1] += failure is None
                 else:
-                    answer, failure = cases.attempt(getattr(client, name), timeout=timeout, **calls[name])
+                    answer, failure = cases.attempt(getattr(client, name), timeout=timeout,
+                                                    **calls[name])
                 code = (failure[0] if failure else "OK")
                 codes[code] = codes.get(code, 0) + 1
 
@@ -505,7 +522,6 @@ class Stalling(Healthy):
         self.assertTrue(applied[1] <= len(made) + 1, (applied, len(made)))
 
 
-del Healthy  # It has no tests of its own.
 
 if __name__ == "__main__":
     cases.main()

@@ -70,7 +70,8 @@ class Races(cases.Case):
         while self.client.Status().calls_running < 3:
             pass
         for branch in (b"one", b"two", b"main"):  # Nobody waits for the open streams.
-            seconds, _ = cases.timed(self.apply, self.name, update(self.n, '"%s"' % branch.decode()),
+            seconds, _ = cases.timed(self.apply, self.name,
+                                     update(self.n, '"%s"' % branch.decode()),
                                      branch=branch)
             self.assertLess(seconds, 2)
         gate.set()
@@ -91,7 +92,8 @@ class Races(cases.Case):
             client, mine = self.new_client(), b"w%d" % worker
             while time.monotonic() < end:  # Its own name: no failure is true.
                 client.CreateBranch(name=mine, **self.place)
-                client.Apply(branch=mine, operations=[update(self.n, '"%d"' % worker)], **self.place)
+                client.Apply(branch=mine, operations=[update(self.n, '"%d"' % worker)],
+                             **self.place)
                 client.DeleteBranch(name=mine, **self.place)
                 for call in (client.CreateBranch, client.DeleteBranch):  # One name for all.
                     answer, failure = cases.attempt(call, name=b"common", **self.place)
@@ -119,14 +121,16 @@ class Races(cases.Case):
             client, i = self.new_client(), 0
             while not stop.is_set():
                 i += 1
-                client.Apply(operations=[update(self.n, str(i)), update(self.m, str(i))], **self.place)
+                client.Apply(operations=[update(self.n, str(i)), update(self.m, str(i))],
+                             **self.place)
 
         def watch():
             try:
                 for i in range(cases.size(30, 100)):
                     self.client.CreateBranch(name=b"b%d" % i, **self.place)
                     self.client.CreateSnapshot(name=b"s%d" % i, **self.place)
-                    for view in (pb.View(), pb.View(branch=b"b%d" % i), pb.View(snapshot=b"s%d" % i)):
+                    for view in (pb.View(), pb.View(branch=b"b%d" % i),
+                                 pb.View(snapshot=b"s%d" % i)):
                         one = self.json(self.name, view=view)
                         self.assertEqual(one["n"], one["m"])
                         read = self.client.ReadNode(view=view, **self.place)
@@ -238,7 +242,8 @@ class Races(cases.Case):
                 one = json.loads(self.text(self.name, client=client))
                 self.assertEqual(one["n"], one["m"])
                 for branch in client.ListBranches(**self.place).branches:
-                    answer, failure = cases.attempt(client.ReadNode, view=pb.View(branch=branch.name),
+                    answer, failure = cases.attempt(client.ReadNode,
+                                                    view=pb.View(branch=branch.name),
                                                     **self.place)
                     if failure:
                         self.assertEqual(failure[:2], ("NOT_FOUND", "branch_unknown"))
@@ -254,7 +259,8 @@ class Races(cases.Case):
         mib = cases.size(24, 100)
 
         def messages():
-            yield pb.ImportRequest(start=pb.ImportStart(database=b"db", resource=b"large", replace=True))
+            yield pb.ImportRequest(start=pb.ImportStart(database=b"db", resource=b"large",
+                                                        replace=True))
             yield pb.ImportRequest(data=b"[")
             for _ in range((mib << 20) // len(block)):
                 yield pb.ImportRequest(data=block)
@@ -278,7 +284,8 @@ class Races(cases.Case):
             client, i = self.new_client(), 0
             while not done.is_set():
                 i += 1
-                seconds, _ = cases.timed(client.Apply, operations=[update(self.n, str(i))], **self.place)
+                seconds, _ = cases.timed(client.Apply, operations=[update(self.n, str(i))],
+                                         **self.place)
                 slowest[1] = max(slowest[1], seconds)
 
         cases.together([load, read, write], 900)
@@ -303,7 +310,8 @@ class Crowd(cases.Case):
                 kind = rand.randrange(10)
                 if kind < 3:
                     answer, failure = cases.attempt(
-                        client.Apply, operations=[update(key, "%d%06d" % (worker + 1, rand.randrange(10**6)))],
+                        client.Apply, operations=[update(key, "%d%06d"
+                                                         % (worker + 1, rand.randrange(10**6)))],
                         **place)
                     if answer and answer.result.changed:
                         with guard:
@@ -312,7 +320,8 @@ class Crowd(cases.Case):
                             written[name, answer.result.revision] = worker
                 else:
                     call, fields = [
-                        (client.ReadNode, place), (client.ReadDocument, place), (client.History, place),
+                        (client.ReadNode, place), (client.ReadDocument, place),
+                                    (client.History, place),
                         (client.CreateBranch, dict(place, name=branch)),
                         (client.DeleteBranch, dict(place, name=branch)),
                         (client.Diff, place), (client.ListBranches, place)][kind - 3]
@@ -325,7 +334,8 @@ class Crowd(cases.Case):
         self.assertEqual(strange, [])
         self.assertGreater(len(written), count)
         for name in names:
-            self.assertGreaterEqual(self.head(name), max([r for n, r in written if n == name] or [0]))
+            self.assertGreaterEqual(self.head(name),
+                                    max([r for n, r in written if n == name] or [0]))
         for name, revision in random.Random(1).sample(sorted(written), min(50, len(written))):
             text = self.json(name, view=pb.View(revision=revision))
             self.assertEqual(text["a"] // 10**6, written[name, revision] + 1)
