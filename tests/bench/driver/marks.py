@@ -377,7 +377,7 @@ class Marks:
     # --- Processes --------------------------------------------------------------------------------
 
     def _start_daemon(self, data):
-        """Starts storaged; the process and the milliseconds until it answers."""
+        """Starts storaged; the process, and the milliseconds until it answers, of time and of CPU."""
         ready, write = os.pipe()
         began = time.monotonic()
         with open(self.tools.path("storaged.log"), "ab") as log:
@@ -388,7 +388,12 @@ class Marks:
         os.close(ready)
         if word != b"ready\n":
             raise RuntimeError("storaged did not start")
-        return daemon, (time.monotonic() - began) * 1000
+        took = (time.monotonic() - began) * 1000
+        cpu_ns = 0
+        for task in os.listdir("/proc/%d/task" % daemon.pid):
+            with open("/proc/%d/task/%s/schedstat" % (daemon.pid, task), encoding="ascii") as file:
+                cpu_ns += int(file.read().split()[0])
+        return daemon, {"ms": took, "cpu_ms": cpu_ns / 1e6}
 
     def processes(self):
         """Start-up, and calls over gRPC."""
@@ -410,16 +415,18 @@ class Marks:
             daemon.wait(60)
         starts = Paired()
         for _ in range(self.scale["commit_rounds"]):
-            daemon, ready_ms = self._start_daemon(data)
+            daemon, ready = self._start_daemon(data)
             daemon.send_signal(signal.SIGTERM)
             daemon.wait(60)
             if self.postgres:
                 self.postgres.stop()
                 self.postgres.start()
-            starts.add(store={"ms": ready_ms},
+            starts.add(store=ready,
                        postgres={"ms": self.postgres.start_ms} if self.postgres else None)
         self.report.add("start-up, storaged", "%g MB" % (size / 1e6), "ms",
                         starts.value("store", "ms"), starts.values("ms"), starts.ratios("ms", False))
+        self.report.add("start-up, storaged", "%g MB" % (size / 1e6), "CPU ms",
+                        starts.value("store", "cpu_ms"))
         opens = Paired()
         if os.path.exists(self.tools.path("reads")):
             for _ in range(self.scale["commit_rounds"]):
