@@ -8,6 +8,7 @@
 #include "app/daemon.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,13 @@
 #include "rpc/standard/reflection.h"
 #include "service/service.h"
 
-enum { TICK_MS = 1000, CALLS_WAITING_MAX = 4096, PRIVATE_UMASK = 0077, NS_PER_MS = 1000000 };
+enum {
+    TICK_MS = 1000,
+    THREAD_STACK_BYTES = 512 * 1024,
+    CALLS_WAITING_MAX = 4096,
+    PRIVATE_UMASK = 0077,
+    NS_PER_MS = 1000000,
+};
 
 #define BYTES_PER_MIB (UINT64_C(1) << 20)
 
@@ -106,6 +113,30 @@ static void raise_descriptors(void)
                       sirix_log_i64("errno", errno));
         }
     }
+}
+
+/*
+ * Of every thread that is started from here on, gRPC's included: 64 workers with the system's 8 MiB
+ * would take half a gigabyte of a limit on data. Sanitizers need several times as much.
+ */
+static void limit_stacks(void)
+{
+#ifdef SIRIX_SANITIZED
+    return;
+#else
+    pthread_attr_t attributes;
+
+    int rc = pthread_attr_init(&attributes);
+    if (rc == 0) {
+        rc = pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
+        rc = rc == 0 ? pthread_setattr_default_np(&attributes) : rc;
+        (void)pthread_attr_destroy(&attributes);
+    }
+    if (rc != 0) {
+        sirix_log(SIRIX_LOG_WARN, "the stacks of threads stay as they are",
+                  sirix_log_i64("errno", rc));
+    }
+#endif
 }
 
 static void block_signals(sigset_t *out_signals)
@@ -267,6 +298,7 @@ enum sirix_status sirix_daemon_run(const struct sirix_app_options *options, stru
     (void)umask(PRIVATE_UMASK);
     block_signals(&signals);
     raise_descriptors();
+    limit_stacks();
 
     enum sirix_status status = start(&parts, err);
     if (status != SIRIX_OK) {

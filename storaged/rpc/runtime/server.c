@@ -19,10 +19,16 @@
 
 #include "rpc/runtime/internal.h"
 
+/*
+ * LMDB callocs 2 MiB and takes 1 MiB for each environment that it opens and hardly touches either: they
+ * must be maps of their own, or calloc clears 2 MiB of a heap that was used before. Many workers hand
+ * memory to each other, so more arenas only keep more of it.
+ */
 enum {
-    MALLOC_MMAP_THRESHOLD = 32 * 1024 * 1024,
-    MALLOC_TRIM_THRESHOLD = 512 * 1024 * 1024,
-    MALLOC_TOP_PAD = 16 * 1024 * 1024,
+    MALLOC_MMAP_THRESHOLD = 1024 * 1024,
+    MALLOC_TRIM_THRESHOLD = 64 * 1024 * 1024,
+    MALLOC_TOP_PAD = 1024 * 1024,
+    MALLOC_ARENAS_MAX = 4,
 };
 
 enum { LINGER_MS = 50, MS_PER_SECOND = 1000 };
@@ -34,6 +40,7 @@ void sirix_rpc_tune_malloc(void)
     (void)mallopt(M_MMAP_THRESHOLD, MALLOC_MMAP_THRESHOLD); /* A hint: what fails stays default. */
     (void)mallopt(M_TRIM_THRESHOLD, MALLOC_TRIM_THRESHOLD);
     (void)mallopt(M_TOP_PAD, MALLOC_TOP_PAD);
+    (void)mallopt(M_ARENA_MAX, MALLOC_ARENAS_MAX);
 }
 
 static sirix_rpc_log_fn log_to;

@@ -50,8 +50,8 @@ struct sirix_rpc_options {
 };
 
 /*
- * Malloc settings that gRPC needs to be fast (measured: sixfold on streams). Once, before any
- * thread and before sirix_rpc_server_new().
+ * Malloc settings that gRPC needs to be fast (measured: sixfold on streams) and that keep many open
+ * databases small. Once, before any thread and before sirix_rpc_server_new().
  */
 void sirix_rpc_tune_malloc(void);
 
