@@ -1,4 +1,5 @@
 /* tools/list and tools/call. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -228,7 +229,7 @@ static void rename_field(struct sirix_error *error)
     const char *last = strrchr(error->field, '.');
     char field[SIRIX_ERROR_WHERE_BYTES] = "";
 
-    (void)strncpy(field, last == NULL ? error->field : last + 1, sizeof(field) - 1);
+    (void)snprintf(field, sizeof(field), "%s", last == NULL ? error->field : last + 1);
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         if (strcmp(field, fields[i][0]) == 0) {
             sirix_error_set_field(error, fields[i][1]);
