@@ -470,27 +470,6 @@ class Limits(Case):
         self.assertTrue(answer["result"]["isError"])
         silent.close()
 
-    def test_messages_that_wait_take_a_limited_memory(self):
-        silent = socket.socket(socket.AF_UNIX)
-        path = os.path.join(self.dir, "silent")
-        silent.bind(path)
-        silent.listen(8)
-        # A reading call waits for the storage as long as it may, however slow this build is.
-        config = self.file("c.json", '{"server":{"queryTimeoutMs":600000}}')
-        gateway = self.start("--storage", "unix:" + path, "--config", config)
-        gateway.initialize()
-        filler = [0] * 400000  # Short as text, large as a tree.
-        for number in range(30, 60):
-            gateway.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {
-                "name": "status", "_meta": {"filler": filler}}})
-        refused = gateway.answer()
-        while "error" not in refused:  # In a slow build the first calls give up before.
-            refused = gateway.answer()
-        self.assertEqual(refused["error"]["code"], -32008)
-        self.assertIn(refused["id"], range(31, 60))
-        gateway.kill()
-        silent.close()
-
     def test_a_cancelled_call_ends_and_is_not_answered(self):
         silent = socket.socket(socket.AF_UNIX)
         path = os.path.join(self.dir, "silent")
