@@ -79,6 +79,14 @@ struct applying {
     size_t keys_left; /* How many more an answer may name. */
 };
 
+/* In the middle of an operation. */
+static enum sirix_status look_at_cancel(void *context, struct sirix_error *err)
+{
+    const struct sirix_write *write = context;
+
+    return sirix_cancel_check(write->request.cancel, err);
+}
+
 /* Feeds the value that was begun, and ends it. */
 static enum sirix_status put_value(struct applying *a, const struct sirix_operation *operation,
                                    struct sirix_edit_result *out_result, struct sirix_error *err)
@@ -138,6 +146,12 @@ static enum sirix_status name_keys(struct applying *a, const struct sirix_edit_r
         status = sirix_edit_child_index(a->edit, inserted->key, &index, err);
     }
     for (uint64_t i = 1; status == SIRIX_OK && i < count; i++) {
+        if (i % SIRIX_EDIT_PAUSE_STEPS == 0) {
+            status = sirix_cancel_check(a->write->request.cancel, err);
+        }
+        if (status != SIRIX_OK) {
+            break;
+        }
         status = sirix_edit_child_at(a->edit, node.parent, index + i, &result->node_keys[i], err);
     }
     return status;
@@ -390,6 +404,7 @@ enum sirix_status sirix_apply_run(struct sirix_write *write,
     sirix_buf_init(&a.scratch, SIRIX_SPOOL_PIECE_BYTES);
     status = sirix_edit_new(&head, write->target.reader, &a.edit, err);
     if (status == SIRIX_OK) {
+        sirix_edit_set_pause(a.edit, look_at_cancel, write);
         status = run_all(&a, wanted->operations, wanted->operation_count, &result, err);
     }
     if (status == SIRIX_OK) {
@@ -436,7 +451,10 @@ enum sirix_status sirix_revert_run(struct sirix_write *write,
     if (status != SIRIX_OK) {
         return status;
     }
-    status = sirix_target_view(&write->target, source, "view", &wanted, err);
+    status = sirix_cancel_check(write->request.cancel, err);
+    if (status == SIRIX_OK) {
+        status = sirix_target_view(&write->target, source, "view", &wanted, err);
+    }
     if (status == SIRIX_OK) {
         reverted_to = wanted.record.revision;
         rider.answer = (struct sirix_bytes){.data = &reverted_to, .len = sizeof(reverted_to)};

@@ -154,6 +154,14 @@ static void take_back(struct sirix_import *import)
     sirix_registry_release(handle);
 }
 
+/* In the middle of an operation of the edit. */
+static enum sirix_status look_at_cancel(void *context, struct sirix_error *err)
+{
+    const struct sirix_import *import = context;
+
+    return sirix_cancel_check(import->request.cancel, err);
+}
+
 /* Opens the value in the edit, where the request wants it. */
 static enum sirix_status begin_value(struct sirix_import *import, struct sirix_error *err)
 {
@@ -234,6 +242,7 @@ static enum sirix_status begin(struct sirix_import *import, bool *out_replayed,
         status = sirix_edit_new(&import->base, import->write.target.reader, &import->edit, err);
     }
     if (status == SIRIX_OK) {
+        sirix_edit_set_pause(import->edit, look_at_cancel, import);
         status = begin_value(import, err);
         import->value_open = status == SIRIX_OK;
         sirix_reader_yield(import->write.target.reader);

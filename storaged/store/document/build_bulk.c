@@ -123,7 +123,10 @@ static enum sirix_status convert(struct sirix_build *build, struct sirix_build_f
     for (uint64_t i = 0; i < frame->count && status == SIRIX_OK; i++) {
         struct sirix_name_hash hash = {0};
         uint64_t key = 0;
-        status = sirix_child_edit_at(open->children, i, &key, err);
+        status = sirix_edit_step(build->edit, err);
+        if (status == SIRIX_OK) {
+            status = sirix_child_edit_at(open->children, i, &key, err);
+        }
         if (status == SIRIX_OK) {
             status = sirix_child_bulk_append(frame->bulk, key, err);
         }

@@ -97,6 +97,10 @@ enum sirix_status sirix_build_put(struct sirix_build *build, const struct sirix_
     if (build->bulk == NULL || node->key < build->bulk_first) {
         return sirix_edit_put(edit, node, err);
     }
+    status = sirix_edit_step(edit, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
     sirix_buf_clear(&edit->record);
     status = sirix_node_encode(node, &edit->record, err);
     return status == SIRIX_OK

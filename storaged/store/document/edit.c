@@ -82,12 +82,13 @@ enum sirix_status sirix_edit_check(struct sirix_edit *edit, struct sirix_error *
     return SIRIX_OK;
 }
 
-enum sirix_status sirix_edit_begin(struct sirix_edit *edit, struct sirix_error *err)
+enum sirix_status sirix_edit_begin(struct sirix_edit *edit, bool deletes, struct sirix_error *err)
 {
     enum sirix_status status = sirix_edit_check(edit, err);
 
     if (status == SIRIX_OK) {
         edit->operations += edit->operations < 2 ? 1 : 0;
+        edit->puts = edit->puts || !deletes;
         sirix_edit_unkeep(edit);
     }
     return status;
@@ -99,6 +100,28 @@ enum sirix_status sirix_edit_break(struct sirix_edit *edit, enum sirix_status st
     if (status != SIRIX_OK && edit->broken == SIRIX_OK) {
         edit->broken = status;
         edit->broken_error = error != NULL ? *error : (struct sirix_error){.status = status};
+    }
+    return status;
+}
+
+void sirix_edit_set_pause(struct sirix_edit *edit, sirix_edit_pause_fn pause, void *context)
+{
+    assert(edit->operations == 0);
+    edit->pause = pause;
+    edit->pause_context = context;
+}
+
+enum sirix_status sirix_edit_pause(struct sirix_edit *edit, struct sirix_error *err)
+{
+    struct sirix_error error = {0};
+    enum sirix_status status = SIRIX_OK;
+
+    edit->steps = 0;
+    if (edit->pause != NULL) {
+        status = sirix_edit_break(edit, edit->pause(edit->pause_context, &error), &error);
+    }
+    if (status != SIRIX_OK && err != NULL) {
+        *err = error;
     }
     return status;
 }
@@ -199,8 +222,11 @@ enum sirix_status sirix_edit_take_keys(struct sirix_edit *edit, uint32_t count, 
 enum sirix_status sirix_edit_put(struct sirix_edit *edit, const struct sirix_node *node,
                                  struct sirix_error *err)
 {
-    enum sirix_status status = SIRIX_OK;
+    enum sirix_status status = sirix_edit_step(edit, err);
 
+    if (status != SIRIX_OK) {
+        return status;
+    }
     sirix_buf_clear(&edit->record);
     status = sirix_node_encode(node, &edit->record, err);
     return status == SIRIX_OK

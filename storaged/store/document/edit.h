@@ -19,6 +19,7 @@
  *            the last one takes the first one's place.
  * Broken     a failure in the middle of a change (memory, disk, damage) ends the edit: every later call
  *            gives that error again, and nothing was published.
+ * Pause      one operation may pass a whole document: see sirix_edit_set_pause().
  * Reader     the view and the reader stay open until _free(). What goes to disk before the commit
  *            (bulk values, many long strings) is only seen after a yield: ending a value may yield the
  *            reader.
@@ -37,6 +38,17 @@ struct sirix_edit;
 enum sirix_status sirix_edit_new(const struct sirix_view *base, struct sirix_reader *reader,
                                  struct sirix_edit **out_edit,
                                  struct sirix_error *err) SIRIX_MUST_CHECK;
+/*
+ * Called every SIRIX_EDIT_PAUSE_STEPS rows or children that one call passes, and for each segment that
+ * is closed before the commit: the place to look at a deadline. It may neither use the edit nor let
+ * its reader yield. Anything but SIRIX_OK ends the call with that status and breaks the edit, whatever
+ * the operation had done by then: nothing is published, and it can only be freed. A publication that
+ * was prepared is never stopped. set: before the first operation.
+ */
+typedef enum sirix_status (*sirix_edit_pause_fn)(void *context, struct sirix_error *err);
+enum { SIRIX_EDIT_PAUSE_STEPS = 512 };
+void sirix_edit_set_pause(struct sirix_edit *edit, sirix_edit_pause_fn pause, void *context);
+
 /* Also ends an edit that was never committed; bulk segments are abandoned. */
 void sirix_edit_free(struct sirix_edit *edit);
 

@@ -87,7 +87,7 @@ enum sirix_status sirix_edit_delete(struct sirix_edit *edit, uint64_t key, uint6
     struct sirix_document_node node = {0};
     struct sirix_subtree subtree = {0};
     struct sirix_error error = {0};
-    enum sirix_status status = sirix_edit_begin(edit, err);
+    enum sirix_status status = sirix_edit_begin(edit, true, err);
 
     if (status == SIRIX_OK) {
         status = sirix_rows_node(&rows, key == 0 ? 1 : key, &node, err);
@@ -143,7 +143,7 @@ enum sirix_status sirix_edit_rename(struct sirix_edit *edit, uint64_t key, struc
     struct sirix_document_node object = {0};
     struct sirix_error error = {0};
     bool same = false;
-    enum sirix_status status = sirix_edit_begin(edit, err);
+    enum sirix_status status = sirix_edit_begin(edit, false, err);
 
     if (status == SIRIX_OK) {
         status = sirix_rows_node(&rows, key, &node, err);

@@ -14,7 +14,12 @@ static enum sirix_status keep_segment(void *context, struct sirix_segment_built 
                                       struct sirix_error *err)
 {
     struct sirix_edit *edit = context;
+    enum sirix_status status = sirix_edit_pause(edit, err);
 
+    if (status != SIRIX_OK) {
+        free(segment->bytes);
+        return status;
+    }
     if (edit->early_count == edit->early_cap) {
         size_t cap = edit->early_cap == 0 ? SEGMENTS_MIN : edit->early_cap * 2;
         struct sirix_segment_built *segments =

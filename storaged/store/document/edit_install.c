@@ -13,7 +13,7 @@
 #include "json/number.h"
 #include "json/tree.h"
 
-enum { EQUAL_TEXT_BYTES_MAX = SIRIX_EDIT_BULK_BYTES, STEP_BYTES = 256 * 1024 };
+enum { EQUAL_TEXT_BYTES_MAX = SIRIX_EDIT_BULK_BYTES, STEP_BYTES = 16 * 1024 };
 
 /* The value's row as a member's: fused, or field and container. */
 static enum sirix_node_kind member_kind(enum sirix_node_kind kind)
@@ -102,8 +102,11 @@ static enum sirix_status check_members(struct sirix_edit *edit,
     sirix_buf_init(&name, SIZE_MAX);
     for (size_t i = 0; i < build->key_count && status == SIRIX_OK && object.child_count != 0; i++) {
         struct sirix_node field = {0};
-        status = sirix_edit_row(edit, build->keys[i], &field, err);
+        status = sirix_edit_step(edit, err);
         sirix_buf_clear(&name);
+        if (status == SIRIX_OK) {
+            status = sirix_edit_row(edit, build->keys[i], &field, err);
+        }
         if (status == SIRIX_OK) {
             status = sirix_rows_name(&rows, &field, &name, err);
         }
@@ -129,6 +132,10 @@ static enum sirix_status install_members(struct sirix_edit *edit,
         struct sirix_name_hash hash = {0};
         struct sirix_node field = {0};
         struct sirix_node child = {.key = build->keys[i]};
+        status = sirix_edit_step(edit, err);
+        if (status != SIRIX_OK) {
+            break;
+        }
         *out_touched = true;
         status = sirix_edit_row(edit, build->keys[i], &field, err);
         if (status == SIRIX_OK) {
@@ -167,7 +174,10 @@ static enum sirix_status text_of(struct sirix_edit *edit, uint64_t key, struct s
     enum sirix_status status = sirix_serialiser_new_rows(&rows, &options, &serialiser, err);
 
     while (status == SIRIX_OK && !done) {
-        status = sirix_serialiser_step(serialiser, STEP_BYTES, out, &done, err);
+        status = sirix_edit_pause(edit, err);
+        if (status == SIRIX_OK) {
+            status = sirix_serialiser_step(serialiser, STEP_BYTES, out, &done, err);
+        }
         if (status == SIRIX_OK && sha != NULL) {
             status = sirix_sha256_update(sha, out->data, out->len, err);
             sirix_buf_clear(out);
@@ -468,7 +478,10 @@ static enum sirix_status drop_duplicates(struct sirix_edit *edit, struct sirix_e
     enum sirix_status status = SIRIX_OK;
 
     for (size_t i = 0; i < build->duplicate_count && status == SIRIX_OK; i++) {
-        status = drop_duplicate(edit, &build->duplicates[i], &nodes, err);
+        status = sirix_edit_step(edit, err);
+        if (status == SIRIX_OK) {
+            status = drop_duplicate(edit, &build->duplicates[i], &nodes, err);
+        }
     }
     result->duplicates_dropped = build->duplicate_count;
     result->node_count -= nodes;

@@ -394,7 +394,10 @@ enum sirix_status sirix_edit_open_lists_write(struct sirix_edit *edit,
         struct sirix_node node = {0};
         uint64_t tree = 0;
         uint64_t names = 0;
-        status = sirix_child_edit_write(open->children, writer, &tree, err);
+        status = sirix_edit_pause(edit, err);
+        if (status == SIRIX_OK) {
+            status = sirix_child_edit_write(open->children, writer, &tree, err);
+        }
         if (status == SIRIX_OK && open->names != NULL) {
             status = sirix_name_edit_write(open->names, writer, &names, err);
         }

@@ -375,7 +375,7 @@ enum sirix_status sirix_edit_move(struct sirix_edit *edit, const struct sirix_ed
     struct moving *m = NULL;
     struct sirix_error error = {0};
     bool changed = false;
-    enum sirix_status status = sirix_edit_begin(edit, err);
+    enum sirix_status status = sirix_edit_begin(edit, false, err);
 
     if (status != SIRIX_OK) {
         return status;

@@ -29,7 +29,10 @@ static enum sirix_status copy_range(struct sirix_build *build, const struct siri
 {
     for (uint64_t key = range->first; key <= range->last; key++) {
         struct sirix_row row = {0};
-        enum sirix_status status = sirix_trie_edit_get(build->edit->trie, key, &row, err);
+        enum sirix_status status = sirix_edit_step(build->edit, err);
+        if (status == SIRIX_OK) {
+            status = sirix_trie_edit_get(build->edit->trie, key, &row, err);
+        }
         if (status == SIRIX_OK && row.key == key) {
             status = sirix_trie_edit_put(to, key, row.width, row.record, err);
         }

@@ -226,6 +226,10 @@ enum sirix_status sirix_edit_scan(struct sirix_edit *edit, const struct sirix_do
 
     while (status == SIRIX_OK && scan.depth != 0) {
         uint64_t key = 0;
+        status = sirix_edit_step(edit, err);
+        if (status != SIRIX_OK) {
+            break;
+        }
         status = sirix_siblings_next(&scan.frames[scan.depth - 1], &key, err);
         if (status == SIRIX_NOT_FOUND) {
             scan.depth--;
@@ -253,8 +257,11 @@ enum sirix_status sirix_edit_scan_remove(struct sirix_edit *edit, struct sirix_s
         sirix_edit_open_list_drop(edit, subtree->open[i]);
     }
     for (size_t i = 0; i < subtree->range_count && status == SIRIX_OK; i++) {
-        status = sirix_trie_edit_remove(edit->trie, subtree->ranges[i].first,
-                                        subtree->ranges[i].last, err);
+        status = sirix_edit_step(edit, err);
+        if (status == SIRIX_OK) {
+            status = sirix_trie_edit_remove(edit->trie, subtree->ranges[i].first,
+                                            subtree->ranges[i].last, err);
+        }
     }
     return status;
 }

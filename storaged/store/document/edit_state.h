@@ -91,6 +91,11 @@ struct sirix_edit {
     struct sirix_build *kept_build;     /* The one value so far, for a rebase; or NULL. */
     struct sirix_edit_operation *kept_value;
     uint32_t operations; /* Begun so far; counts to 2. */
+    bool puts;           /* One of them was no delete. */
+
+    sirix_edit_pause_fn pause; /* NULL: none. */
+    void *pause_context;
+    uint32_t steps; /* Since the last pause. */
 
     enum sirix_status broken;
     struct sirix_error broken_error;
@@ -117,19 +122,31 @@ static inline void *sirix_edit_pointer(uint64_t value)
 enum sirix_status sirix_edit_check(struct sirix_edit *edit,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* The same before an operation that may change something. */
-enum sirix_status sirix_edit_begin(struct sirix_edit *edit,
+/* The same before an operation that may change something; deletes: it only removes nodes. */
+enum sirix_status sirix_edit_begin(struct sirix_edit *edit, bool deletes,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* Notes that a change failed half-way; returns status. */
 enum sirix_status sirix_edit_break(struct sirix_edit *edit, enum sirix_status status,
                                    const struct sirix_error *error);
 
+/* The pause itself; what is not SIRIX_OK breaks the edit. */
+enum sirix_status sirix_edit_pause(struct sirix_edit *edit,
+                                   struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* One row or child was passed; now and then the pause. Slices of the reader stay. */
+static inline enum sirix_status SIRIX_MUST_CHECK sirix_edit_step(struct sirix_edit *edit,
+                                                                 struct sirix_error *err)
+{
+    edit->steps += 1;
+    return edit->steps < SIRIX_EDIT_PAUSE_STEPS ? SIRIX_OK : sirix_edit_pause(edit, err);
+}
+
 /* count (1 or 2) consecutive fresh keys, both in one leaf unless straddling is allowed. */
 enum sirix_status sirix_edit_take_keys(struct sirix_edit *edit, uint32_t count, uint64_t *out_key,
                                        struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Encodes node and puts its row. */
+/* Encodes node and puts its row: a step. */
 enum sirix_status sirix_edit_put(struct sirix_edit *edit, const struct sirix_node *node,
                                  struct sirix_error *err) SIRIX_MUST_CHECK;
 

@@ -26,7 +26,7 @@ static enum sirix_status operation_new(struct sirix_edit *edit,
                                        struct sirix_error *err)
 {
     struct sirix_edit_operation *op = NULL;
-    enum sirix_status status = sirix_edit_begin(edit, err);
+    enum sirix_status status = sirix_edit_begin(edit, false, err);
 
     if (status != SIRIX_OK) {
         return status;
@@ -250,9 +250,11 @@ static void keep_value(struct sirix_edit *edit)
 static void drop_value(struct sirix_edit *edit)
 {
     struct sirix_error error = {0};
-    enum sirix_status status = sirix_build_undo(edit->build, &error);
 
-    (void)sirix_edit_break(edit, status, &error);
+    if (edit->broken == SIRIX_OK) {
+        enum sirix_status status = sirix_build_undo(edit->build, &error);
+        (void)sirix_edit_break(edit, status, &error);
+    }
     forget_value(edit);
 }
 

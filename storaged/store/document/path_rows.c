@@ -249,7 +249,10 @@ enum sirix_status sirix_edit_paths_walk(struct sirix_edit *edit, uint64_t key,
         status = sirix_walk_new_rows(&rows, key, &walk, err);
     }
     while (status == SIRIX_OK && count++ < SIRIX_PATH_WALK_MAX) {
-        status = sirix_walk_next(walk, &node, &depth, err);
+        status = sirix_edit_step(edit, err);
+        if (status == SIRIX_OK) {
+            status = sirix_walk_next(walk, &node, &depth, err);
+        }
         if (status == SIRIX_OK && depth != 0) {
             status = sirix_path_summary_add(&edit->paths, open[depth - 1],
                                             sirix_path_step_of(sirix_node_listed(&node)),

@@ -324,6 +324,22 @@ class Waiting(case.DaemonCase):
         self.assertEqual(self.client.Status().writes_waiting, 0)
         self.assertEqual(len(self.json(name)), 4000 * (self.head(name) - 2))
 
+    def test_a_deadline_ends_one_long_operation_and_frees_the_branch(self):
+        size = 3000000
+        name = self.resource('{"o":{},"a":[%s]}' % ",".join(map(str, range(size))))
+        array = self.node(name, "/a").node_key
+        place = {"database": b"db", "resource": name}
+        for operation in (replace(1, "[]"), delete(array),
+                          move(array, b"b", node_key=self.node(name, "/o").node_key)):
+            head = self.head(name)
+            call = self.client.Apply.future(operations=[operation], timeout=0.05, **place)
+            self.assertEqual(call.exception(60).code().name, "DEADLINE_EXCEEDED")
+            start = time.monotonic()
+            self.apply(name, insert("1", b"n%d" % head, node_key=1))
+            self.assertLess(time.monotonic() - start, 0.2, operation)
+            self.assertEqual(self.head(name), head + 1)
+        self.assertEqual(self.node(name, "/a").child_count, size)
+
     def test_a_deadline_ends_long_reading(self):
         name = self.resource(json.dumps([{"i": i, "t": "x" * 50} for i in range(60000)]))
         with self.assertRaises(grpc.RpcError) as caught:
