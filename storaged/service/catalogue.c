@@ -159,14 +159,15 @@ enum sirix_status sirix_service_create_database(const struct sirix_request *requ
 
     enum sirix_status status = refuse_expected(options, err);
     if (status == SIRIX_OK) {
-        status = sirix_write_once(&(struct sirix_write_change){.request = request,
-                                                               .options = options,
-                                                               .database = database,
-                                                               .change = create_database,
-                                                               .context = &change,
-                                                               .answer = &answer,
-                                                               .answer_len = sizeof(answer)},
-                                  &replayed, err);
+        status =
+            sirix_remembered_run(&(struct sirix_change_remembered){.request = request,
+                                                                   .options = options,
+                                                                   .database = database,
+                                                                   .change = create_database,
+                                                                   .context = &change,
+                                                                   .answer = &answer,
+                                                                   .answer_len = sizeof(answer)},
+                                 &replayed, err);
     }
     if (status == SIRIX_OK) {
         *out_item = answer;
@@ -193,14 +194,15 @@ enum sirix_status sirix_service_drop_database(const struct sirix_request *reques
 
     enum sirix_status status = refuse_expected(options, err);
     if (status == SIRIX_OK) {
-        status = sirix_write_once(&(struct sirix_write_change){.request = request,
-                                                               .options = options,
-                                                               .database = database,
-                                                               .change = drop_database,
-                                                               .context = &change,
-                                                               .answer = &dropped,
-                                                               .answer_len = sizeof(dropped)},
-                                  &replayed, err);
+        status =
+            sirix_remembered_run(&(struct sirix_change_remembered){.request = request,
+                                                                   .options = options,
+                                                                   .database = database,
+                                                                   .change = drop_database,
+                                                                   .context = &change,
+                                                                   .answer = &dropped,
+                                                                   .answer_len = sizeof(dropped)},
+                                 &replayed, err);
     }
     return status;
 }
@@ -319,10 +321,23 @@ struct resource_change {
     struct sirix_write *write;
 };
 
-static enum sirix_status create_resource(void *context, void *answer, struct sirix_error *err)
+enum { CREATED_NUMBERS = 2, DROPPED_NUMBERS = 0 };
+
+static void tell_created(void *context, const void *result, struct sirix_answer *answer)
+{
+    const struct sirix_published *published = result;
+
+    (void)context;
+    *answer = (struct sirix_answer){
+        .count = CREATED_NUMBERS,
+        .numbers = {published->revision, (uint64_t)published->time_us},
+    };
+}
+
+static enum sirix_status create_resource(void *context, struct sirix_once *once,
+                                         struct sirix_answer *answer, struct sirix_error *err)
 {
     const struct resource_change *change = context;
-    struct sirix_write_result *result = answer;
     const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH};
     struct sirix_target target = {0};
     struct sirix_author author;
@@ -335,19 +350,21 @@ static enum sirix_status create_resource(void *context, void *answer, struct sir
         return status;
     }
     sirix_author_make(&change->request->caller, change->options->on_behalf_of, &author);
-    status = sirix_resource_create(sirix_handle_database(target.handle), change->resource,
+    status =
+        sirix_resource_create_once(sirix_handle_database(target.handle), change->resource,
                                    (struct sirix_bytes){.data = author.text, .len = author.len},
-                                   change->options->message, &target.resource, err);
+                                   change->options->message, once, &target.resource, err);
     if (status == SIRIX_ALREADY_EXISTS) {
         sirix_error_set_field(err, "resource");
     }
-    if (status == SIRIX_OK) {
+    if (status == SIRIX_OK && once == NULL) { /* With a key the row has the answer. */
         status = sirix_view_open(target.resource, target.reader, &spec, &view, err);
-    }
-    if (status == SIRIX_OK) {
-        *result = (struct sirix_write_result){
-            .revision = view.record.revision, .time_us = view.record.time_us, .changed = true};
-        sirix_view_close(&view);
+        if (status == SIRIX_OK) {
+            const struct sirix_published made = {.revision = view.record.revision,
+                                                 .time_us = view.record.time_us};
+            tell_created(context, &made, answer);
+            sirix_view_close(&view);
+        }
     }
     sirix_target_close(&target);
     return status;
@@ -362,7 +379,16 @@ enum sirix_status sirix_service_create_resource(const struct sirix_request *requ
 {
     struct resource_change change = {
         .request = request, .database = database, .resource = resource, .options = options};
-    struct sirix_write_result answer = {0};
+    const struct sirix_change_once once = {
+        .request = request,
+        .options = options,
+        .database = database,
+        .answer_count = CREATED_NUMBERS,
+        .change = create_resource,
+        .tell = tell_created,
+        .context = &change,
+    };
+    struct sirix_answer answer = {0};
     bool replayed = false;
 
     enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err);
@@ -372,23 +398,26 @@ enum sirix_status sirix_service_create_resource(const struct sirix_request *requ
         sirix_error_set_field(err, "options.expected_revision");
     }
     if (status == SIRIX_OK) {
-        status = sirix_write_once(&(struct sirix_write_change){.request = request,
-                                                               .options = options,
-                                                               .database = database,
-                                                               .change = create_resource,
-                                                               .context = &change,
-                                                               .answer = &answer,
-                                                               .answer_len = sizeof(answer)},
-                                  &replayed, err);
+        status = sirix_once_run(&once, &answer, &replayed, err);
     }
     if (status == SIRIX_OK) {
-        answer.replayed = replayed;
-        *out_result = answer;
+        *out_result = (struct sirix_write_result){.revision = answer.numbers[0],
+                                                  .time_us = (int64_t)answer.numbers[1],
+                                                  .changed = true,
+                                                  .replayed = replayed};
     }
     return status;
 }
 
-static enum sirix_status drop_resource(void *context, void *answer, struct sirix_error *err)
+static void tell_dropped(void *context, const void *result, struct sirix_answer *answer)
+{
+    (void)context;
+    (void)result;
+    *answer = (struct sirix_answer){.count = DROPPED_NUMBERS};
+}
+
+static enum sirix_status drop_resource(void *context, struct sirix_once *once,
+                                       struct sirix_answer *answer, struct sirix_error *err)
 {
     const struct resource_change *change = context;
     struct sirix_view head = {0};
@@ -396,11 +425,23 @@ static enum sirix_status drop_resource(void *context, void *answer, struct sirix
     enum sirix_status status = sirix_write_head(change->write, &head, err);
     if (status == SIRIX_OK) {
         sirix_view_close(&head);
-        *(bool *)answer = true;
-        status = sirix_resource_drop(sirix_handle_database(change->write->target.handle),
-                                     change->resource, err);
+        tell_dropped(context, NULL, answer);
+        status = sirix_resource_drop_once(sirix_handle_database(change->write->target.handle),
+                                          change->resource, once, err);
     }
     return status;
+}
+
+enum sirix_status sirix_drop_resource_open(const struct sirix_request *request,
+                                           const struct sirix_write_options *options,
+                                           const struct sirix_write_place *place,
+                                           struct sirix_write *write, bool *out_known,
+                                           struct sirix_error *err)
+{
+    struct sirix_answer answer = {0};
+
+    return sirix_once_open(request, options, place, DROPPED_NUMBERS, write, &answer, out_known,
+                           err);
 }
 
 enum sirix_status sirix_drop_resource_run(struct sirix_write *write, struct sirix_bytes database,
@@ -408,17 +449,19 @@ enum sirix_status sirix_drop_resource_run(struct sirix_write *write, struct siri
 {
     struct resource_change change = {
         .request = &write->request, .resource = resource, .write = write};
-    bool dropped = false;
+    const struct sirix_change_once once = {
+        .request = &write->request,
+        .options = &write->options,
+        .database = database,
+        .answer_count = DROPPED_NUMBERS,
+        .change = drop_resource,
+        .tell = tell_dropped,
+        .context = &change,
+    };
+    struct sirix_answer answer = {0};
     bool replayed = false;
 
-    return sirix_write_once(&(struct sirix_write_change){.request = &write->request,
-                                                         .options = &write->options,
-                                                         .database = database,
-                                                         .change = drop_resource,
-                                                         .context = &change,
-                                                         .answer = &dropped,
-                                                         .answer_len = sizeof(dropped)},
-                            &replayed, err);
+    return sirix_once_run(&once, &answer, &replayed, err);
 }
 
 /* --- About one resource ------------------------------------------------------------------------- */

@@ -57,6 +57,16 @@ enum sirix_status sirix_service_create_resource(const struct sirix_request *requ
                                                 struct sirix_write_result *out_result,
                                                 struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * Opens the resource to take the turn of main; or, *out_known true, it was dropped with this key
+ * before: then nothing is open.
+ */
+enum sirix_status sirix_drop_resource_open(const struct sirix_request *request,
+                                           const struct sirix_write_options *options,
+                                           const struct sirix_write_place *place,
+                                           struct sirix_write *write, bool *out_known,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* With the turn of main. */
 enum sirix_status sirix_drop_resource_run(struct sirix_write *write, struct sirix_bytes database,
                                           struct sirix_bytes resource,

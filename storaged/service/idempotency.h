@@ -1,10 +1,10 @@
 /*
- * Answers of writes that the store cannot keep an idempotency row with: labels, branches, databases
- * and resources. (Writes that make a revision have their row in the same transaction.)
+ * Answers of writes that no database can keep an idempotency row for, since they create or drop one;
+ * and for all writes without a revision, which key is in flight.
  *
  * Kept      in memory, 24 hours, at most SIRIX_IDEMPOTENCY_ENTRIES_MAX; then new keys are refused. A
- *           restart forgets them: such a write is then done again, which for all of them either
- *           changes nothing or says that the thing exists or is gone.
+ *           restart forgets them: such a write is then done again, and says that the database exists
+ *           or is gone.
  * Key       (principal, database, key), with a hash of the request.
  * In flight a second request with a key waits for the first one.
  * Threads   all functions from any thread.

@@ -39,9 +39,10 @@ struct change {
     struct sirix_write *write;
     struct sirix_bytes source;
     bool replace;
+    int64_t time_us; /* Of the view's revision, for the answer. */
 };
 
-static enum sirix_status open_view(const struct change *change, struct sirix_target *target,
+static enum sirix_status open_view(struct change *change, struct sirix_target *target,
                                    struct sirix_view *out_view, struct sirix_error *err)
 {
     const struct sirix_label_request *wanted = change->wanted;
@@ -55,6 +56,7 @@ static enum sirix_status open_view(const struct change *change, struct sirix_tar
     }
     status = sirix_target_view(target, &wanted->view, "view", out_view, err);
     if (status == SIRIX_OK) {
+        change->time_us = out_view->record.time_us;
         status = check_expected(&wanted->options, out_view->record.revision, err);
         if (status != SIRIX_OK) {
             sirix_view_close(out_view);
@@ -66,12 +68,34 @@ static enum sirix_status open_view(const struct change *change, struct sirix_tar
     return status;
 }
 
+/* The answer of a deletion: where the label or the branch's head was. */
+enum { DELETED_NUMBERS = 1 };
+
+static void tell_deleted(void *context, const void *result, struct sirix_answer *answer)
+{
+    (void)context;
+    *answer =
+        (struct sirix_answer){.count = DELETED_NUMBERS, .numbers = {*(const uint64_t *)result}};
+}
+
 /* --- Snapshots ---------------------------------------------------------------------------------- */
 
-static enum sirix_status create_snapshot(void *context, void *answer, struct sirix_error *err)
+enum { SNAPSHOT_NUMBERS = 3 };
+
+static void tell_snapshot(void *context, const void *result, struct sirix_answer *answer)
 {
-    const struct change *change = context;
-    struct sirix_snapshot_change *out = answer;
+    const struct sirix_snapshot_created *created = result;
+
+    (void)context;
+    *answer = (struct sirix_answer){
+        .count = SNAPSHOT_NUMBERS,
+        .numbers = {created->revision, created->previous_revision, (uint64_t)created->time_us}};
+}
+
+static enum sirix_status create_snapshot(void *context, struct sirix_once *once,
+                                         struct sirix_answer *answer, struct sirix_error *err)
+{
+    struct change *change = context;
     struct sirix_target target = {0};
     struct sirix_view view = {0};
     struct sirix_snapshot_created created = {0};
@@ -80,14 +104,10 @@ static enum sirix_status create_snapshot(void *context, void *answer, struct sir
     if (status != SIRIX_OK) {
         return status;
     }
-    status =
-        sirix_snapshot_create(&view, change->wanted->name, change->wanted->replace, &created, err);
+    status = sirix_snapshot_create_once(&view, change->wanted->name, change->wanted->replace, once,
+                                        &created, err);
     if (status == SIRIX_OK) {
-        set_name(out->snapshot.name, change->wanted->name);
-        out->snapshot.revision = created.revision;
-        out->snapshot.time_us = created.time_us;
-        out->previous_revision = created.previous_revision;
-        out->changed = created.previous_revision != created.revision;
+        tell_snapshot(change, &created, answer);
     } else if (status == SIRIX_ALREADY_EXISTS) {
         sirix_error_set_field(err, "name");
     }
@@ -102,26 +122,34 @@ enum sirix_status sirix_service_create_snapshot(const struct sirix_request *requ
                                                 bool *out_replayed, struct sirix_error *err)
 {
     struct change change = {.request = request, .wanted = wanted};
-    struct sirix_snapshot_change answer = {0};
+    const struct sirix_change_once once = {
+        .request = request,
+        .options = &wanted->options,
+        .database = wanted->database,
+        .answer_count = SNAPSHOT_NUMBERS,
+        .change = create_snapshot,
+        .tell = tell_snapshot,
+        .context = &change,
+    };
+    struct sirix_answer answer = {0};
 
     enum sirix_status status = sirix_name_check(SIRIX_NAME_SNAPSHOT, wanted->name, "name", err);
     if (status == SIRIX_OK) {
-        status = sirix_write_once(&(struct sirix_write_change){.request = request,
-                                                               .options = &wanted->options,
-                                                               .database = wanted->database,
-                                                               .change = create_snapshot,
-                                                               .context = &change,
-                                                               .answer = &answer,
-                                                               .answer_len = sizeof(answer)},
-                                  out_replayed, err);
+        status = sirix_once_run(&once, &answer, out_replayed, err);
     }
     if (status == SIRIX_OK) {
-        *out_change = answer;
+        *out_change = (struct sirix_snapshot_change){
+            .snapshot = {.revision = answer.numbers[0], .time_us = (int64_t)answer.numbers[2]},
+            .previous_revision = answer.numbers[1],
+            .changed = answer.numbers[0] != answer.numbers[1],
+        };
+        set_name(out_change->snapshot.name, wanted->name);
     }
     return status;
 }
 
-static enum sirix_status delete_snapshot(void *context, void *answer, struct sirix_error *err)
+static enum sirix_status delete_snapshot(void *context, struct sirix_once *once,
+                                         struct sirix_answer *answer, struct sirix_error *err)
 {
     const struct change *change = context;
     const struct sirix_label_request *wanted = change->wanted;
@@ -131,16 +159,15 @@ static enum sirix_status delete_snapshot(void *context, void *answer, struct sir
         .view = {.which = SIRIX_VIEW_WHICH_SNAPSHOT, .name = wanted->name},
         .options = wanted->options,
     };
-    const struct change lookup = {.request = change->request, .wanted = &labelled};
-    uint64_t *revision = answer;
+    struct change lookup = {.request = change->request, .wanted = &labelled};
     struct sirix_target target = {0};
     struct sirix_view view = {0};
 
     enum sirix_status status = open_view(&lookup, &target, &view, err);
     if (status == SIRIX_OK) {
-        *revision = view.record.revision;
+        tell_deleted(context, &view.record.revision, answer);
         sirix_view_close(&view);
-        status = sirix_snapshot_delete(target.resource, wanted->name, err);
+        status = sirix_snapshot_delete_once(target.resource, wanted->name, once, err);
         sirix_target_close(&target);
     }
     if (status == SIRIX_NOT_FOUND && err != NULL && err->reason == SIRIX_REASON_SNAPSHOT_UNKNOWN) {
@@ -155,31 +182,46 @@ enum sirix_status sirix_service_delete_snapshot(const struct sirix_request *requ
                                                 struct sirix_error *err)
 {
     struct change change = {.request = request, .wanted = wanted};
-    uint64_t revision = 0;
+    const struct sirix_change_once once = {
+        .request = request,
+        .options = &wanted->options,
+        .database = wanted->database,
+        .answer_count = DELETED_NUMBERS,
+        .change = delete_snapshot,
+        .tell = tell_deleted,
+        .context = &change,
+    };
+    struct sirix_answer answer = {0};
 
     enum sirix_status status = sirix_name_check(SIRIX_NAME_SNAPSHOT, wanted->name, "name", err);
     if (status == SIRIX_OK) {
-        status = sirix_write_once(&(struct sirix_write_change){.request = request,
-                                                               .options = &wanted->options,
-                                                               .database = wanted->database,
-                                                               .change = delete_snapshot,
-                                                               .context = &change,
-                                                               .answer = &revision,
-                                                               .answer_len = sizeof(revision)},
-                                  out_replayed, err);
+        status = sirix_once_run(&once, &answer, out_replayed, err);
     }
     if (status == SIRIX_OK) {
-        *out_revision = revision;
+        *out_revision = answer.numbers[0];
     }
     return status;
 }
 
 /* --- Branches ----------------------------------------------------------------------------------- */
 
-static enum sirix_status create_branch(void *context, void *answer, struct sirix_error *err)
+enum { BRANCH_NUMBERS = 5, PROMOTION_NUMBERS = 2 };
+
+static void tell_branch(void *context, const void *result, struct sirix_answer *answer)
 {
     const struct change *change = context;
-    struct sirix_branch_item *out = answer;
+    const struct sirix_branch_info *info = result;
+
+    *answer = (struct sirix_answer){.count = BRANCH_NUMBERS,
+                                    .numbers = {info->head_revision, (uint64_t)change->time_us,
+                                                info->base_revision, (uint64_t)info->created_us,
+                                                (uint64_t)info->expires_us}};
+}
+
+static enum sirix_status create_branch(void *context, struct sirix_once *once,
+                                       struct sirix_answer *answer, struct sirix_error *err)
+{
+    struct change *change = context;
     struct sirix_target target = {0};
     struct sirix_view view = {0};
     struct sirix_branch_info info = {0};
@@ -188,15 +230,10 @@ static enum sirix_status create_branch(void *context, void *answer, struct sirix
     if (status != SIRIX_OK) {
         return status;
     }
-    status =
-        sirix_branch_create(&view, change->wanted->name, change->wanted->expires_us, &info, err);
+    status = sirix_branch_create_once(&view, change->wanted->name, change->wanted->expires_us, once,
+                                      &info, err);
     if (status == SIRIX_OK) {
-        set_name(out->name, change->wanted->name);
-        out->revision = info.head_revision;
-        out->time_us = view.record.time_us;
-        out->base_revision = info.base_revision;
-        out->created_us = info.created_us;
-        out->expires_us = info.expires_us;
+        tell_branch(change, &info, answer);
     } else if (status == SIRIX_ALREADY_EXISTS) {
         sirix_error_set_field(err, "name");
     }
@@ -205,54 +242,92 @@ static enum sirix_status create_branch(void *context, void *answer, struct sirix
     return status;
 }
 
+/* Of a request that comes first: one that is repeated after the branch's time has its answer. */
+static enum sirix_status create_branch_in_time(void *context, struct sirix_once *once,
+                                               struct sirix_answer *answer, struct sirix_error *err)
+{
+    const struct change *change = context;
+    int64_t expires_us = change->wanted->expires_us;
+
+    if (expires_us != 0 && expires_us <= sirix_clock_realtime_us(change->request->service->clock)) {
+        enum sirix_status status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                                     "the branch would expire in the past");
+        sirix_error_set_field(err, "expires_at_us");
+        return status;
+    }
+    return create_branch(context, once, answer, err);
+}
+
 enum sirix_status sirix_service_create_branch(const struct sirix_request *request,
                                               const struct sirix_label_request *wanted,
                                               struct sirix_branch_item *out_branch,
                                               bool *out_replayed, struct sirix_error *err)
 {
     struct change change = {.request = request, .wanted = wanted};
-    struct sirix_branch_item answer = {0};
+    const struct sirix_change_once once = {
+        .request = request,
+        .options = &wanted->options,
+        .database = wanted->database,
+        .answer_count = BRANCH_NUMBERS,
+        .change = create_branch_in_time,
+        .tell = tell_branch,
+        .context = &change,
+    };
+    struct sirix_answer answer = {0};
 
     enum sirix_status status = sirix_name_check(SIRIX_NAME_BRANCH, wanted->name, "name", err);
-    if (status == SIRIX_OK && wanted->expires_us != 0 &&
-        wanted->expires_us <= sirix_clock_realtime_us(request->service->clock)) {
-        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
-                                   "the branch would expire in the past");
-        sirix_error_set_field(err, "expires_at_us");
+    if (status == SIRIX_OK) {
+        status = sirix_once_run(&once, &answer, out_replayed, err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_write_once(&(struct sirix_write_change){.request = request,
-                                                               .options = &wanted->options,
-                                                               .database = wanted->database,
-                                                               .change = create_branch,
-                                                               .context = &change,
-                                                               .answer = &answer,
-                                                               .answer_len = sizeof(answer)},
-                                  out_replayed, err);
-    }
-    if (status == SIRIX_OK) {
-        *out_branch = answer;
+        *out_branch = (struct sirix_branch_item){
+            .revision = answer.numbers[0],
+            .time_us = (int64_t)answer.numbers[1],
+            .base_revision = answer.numbers[2],
+            .created_us = (int64_t)answer.numbers[3],
+            .expires_us = (int64_t)answer.numbers[4],
+        };
+        set_name(out_branch->name, wanted->name);
     }
     return status;
 }
 
-static enum sirix_status delete_branch(void *context, void *answer, struct sirix_error *err)
+static enum sirix_status delete_branch(void *context, struct sirix_once *once,
+                                       struct sirix_answer *answer, struct sirix_error *err)
 {
     const struct change *change = context;
     struct sirix_write *write = change->write;
-    uint64_t *revision = answer;
     struct sirix_view head = {0};
 
     enum sirix_status status = sirix_write_head(write, &head, err);
     if (status == SIRIX_OK) {
-        *revision = head.record.revision;
+        tell_deleted(context, &head.record.revision, answer);
         sirix_view_close(&head);
-        status = sirix_branch_delete(
+        status = sirix_branch_delete_once(
             write->target.resource,
-            (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)}, err);
+            (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)}, once, err);
     }
     if (status != SIRIX_OK && err != NULL && err->field[0] == '\0') {
         sirix_error_set_field(err, "name");
+    }
+    return status;
+}
+
+enum sirix_status sirix_delete_branch_open(const struct sirix_request *request,
+                                           const struct sirix_write_options *options,
+                                           const struct sirix_write_place *place,
+                                           struct sirix_write *write, uint64_t *out_revision,
+                                           bool *out_known, struct sirix_error *err)
+{
+    struct sirix_answer answer = {0};
+
+    enum sirix_status status = sirix_name_check(SIRIX_NAME_BRANCH, place->branch, "name", err);
+    if (status == SIRIX_OK) {
+        status = sirix_once_open(request, options, place, DELETED_NUMBERS, write, &answer,
+                                 out_known, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_revision = answer.numbers[0];
     }
     return status;
 }
@@ -262,28 +337,47 @@ enum sirix_status sirix_delete_branch_run(struct sirix_write *write, struct siri
                                           struct sirix_error *err)
 {
     struct change change = {.request = &write->request, .write = write};
-    uint64_t revision = 0;
+    const struct sirix_change_once once = {
+        .request = &write->request,
+        .options = &write->options,
+        .database = database,
+        .answer_count = DELETED_NUMBERS,
+        .change = delete_branch,
+        .tell = tell_deleted,
+        .context = &change,
+    };
+    struct sirix_answer answer = {0};
 
-    enum sirix_status status =
-        sirix_write_once(&(struct sirix_write_change){.request = &write->request,
-                                                      .options = &write->options,
-                                                      .database = database,
-                                                      .change = delete_branch,
-                                                      .context = &change,
-                                                      .answer = &revision,
-                                                      .answer_len = sizeof(revision)},
-                         out_replayed, err);
+    enum sirix_status status = sirix_once_run(&once, &answer, out_replayed, err);
     if (status == SIRIX_OK) {
-        *out_revision = revision;
+        *out_revision = answer.numbers[0];
     }
     return status;
 }
 
-static enum sirix_status promote(void *context, void *answer, struct sirix_error *err)
+static void tell_promotion(void *context, const void *result, struct sirix_answer *answer)
+{
+    const struct sirix_promoted *promoted = result;
+
+    (void)context;
+    *answer = (struct sirix_answer){.count = PROMOTION_NUMBERS,
+                                    .numbers = {promoted->revision, promoted->previous_revision}};
+}
+
+static struct sirix_promotion promotion_of(const struct sirix_answer *answer)
+{
+    return (struct sirix_promotion){
+        .revision = answer->numbers[0],
+        .previous_revision = answer->numbers[1],
+        .changed = answer->numbers[0] != answer->numbers[1],
+    };
+}
+
+static enum sirix_status promote(void *context, struct sirix_once *once,
+                                 struct sirix_answer *answer, struct sirix_error *err)
 {
     const struct change *change = context;
     struct sirix_write *write = change->write;
-    struct sirix_promotion *out = answer;
     struct sirix_view head = {0};
     struct sirix_promoted promoted = {0};
 
@@ -292,18 +386,34 @@ static enum sirix_status promote(void *context, void *answer, struct sirix_error
         return status;
     }
     sirix_view_close(&head);
-    status = sirix_branch_promote(
+    status = sirix_branch_promote_once(
         write->target.resource, change->source,
         (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)}, change->replace,
-        &promoted, err);
+        once, &promoted, err);
     if (status == SIRIX_OK) {
-        *out = (struct sirix_promotion){
-            .revision = promoted.revision,
-            .previous_revision = promoted.previous_revision,
-            .changed = promoted.revision != promoted.previous_revision,
-        };
+        tell_promotion(context, &promoted, answer);
     } else if (err != NULL && err->field[0] == '\0') {
         sirix_error_set_field(err, "branch");
+    }
+    return status;
+}
+
+enum sirix_status sirix_promote_open(const struct sirix_request *request,
+                                     const struct sirix_write_options *options,
+                                     const struct sirix_write_place *place,
+                                     struct sirix_bytes source, struct sirix_write *write,
+                                     struct sirix_promotion *out_promotion, bool *out_known,
+                                     struct sirix_error *err)
+{
+    struct sirix_answer answer = {0};
+
+    enum sirix_status status = sirix_name_check(SIRIX_NAME_BRANCH, source, "branch", err);
+    if (status == SIRIX_OK) {
+        status = sirix_once_open(request, options, place, PROMOTION_NUMBERS, write, &answer,
+                                 out_known, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_promotion = promotion_of(&answer);
     }
     return status;
 }
@@ -315,188 +425,20 @@ enum sirix_status sirix_promote_run(struct sirix_write *write, struct sirix_byte
 {
     struct change change = {
         .request = &write->request, .write = write, .source = source, .replace = replace};
-    struct sirix_promotion answer = {0};
+    const struct sirix_change_once once = {
+        .request = &write->request,
+        .options = &write->options,
+        .database = database,
+        .answer_count = PROMOTION_NUMBERS,
+        .change = promote,
+        .tell = tell_promotion,
+        .context = &change,
+    };
+    struct sirix_answer answer = {0};
 
-    enum sirix_status status = sirix_name_check(SIRIX_NAME_BRANCH, source, "branch", err);
+    enum sirix_status status = sirix_once_run(&once, &answer, out_replayed, err);
     if (status == SIRIX_OK) {
-        status = sirix_write_once(&(struct sirix_write_change){.request = &write->request,
-                                                               .options = &write->options,
-                                                               .database = database,
-                                                               .change = promote,
-                                                               .context = &change,
-                                                               .answer = &answer,
-                                                               .answer_len = sizeof(answer)},
-                                  out_replayed, err);
-    }
-    if (status == SIRIX_OK) {
-        *out_promotion = answer;
-    }
-    return status;
-}
-
-/* --- Lists -------------------------------------------------------------------------------------- */
-
-struct listing {
-    const struct sirix_request *request;
-    uint64_t size;
-    size_t count;
-    bool more;
-    struct sirix_snapshot_item *snapshots;
-    struct sirix_branch_item *branches;
-};
-
-static enum sirix_status step(struct listing *listing, bool *stop, struct sirix_error *err)
-{
-    if (listing->count == listing->size) {
-        listing->more = true;
-        *stop = true;
-    }
-    return sirix_cancel_check(listing->request->cancel, err);
-}
-
-static enum sirix_status visit_snapshot(void *context, const struct sirix_snapshot_info *info,
-                                        bool *stop, struct sirix_error *err)
-{
-    struct listing *listing = context;
-
-    enum sirix_status status = step(listing, stop, err);
-    if (status == SIRIX_OK && !*stop) {
-        struct sirix_snapshot_item *item = &listing->snapshots[listing->count++];
-        set_name(item->name, info->name);
-        item->revision = info->revision;
-        item->time_us = info->time_us;
-        item->created_us = info->created_us;
-    }
-    return status;
-}
-
-static enum sirix_status visit_branch(void *context, const struct sirix_branch_info *info,
-                                      bool *stop, struct sirix_error *err)
-{
-    struct listing *listing = context;
-
-    enum sirix_status status = step(listing, stop, err);
-    if (status == SIRIX_OK && !*stop) {
-        struct sirix_branch_item *item = &listing->branches[listing->count++];
-        set_name(item->name, info->name);
-        item->revision = info->head_revision;
-        item->base_revision = info->base_revision;
-        item->created_us = info->created_us;
-        item->expires_us = info->expires_us;
-    }
-    return status;
-}
-
-static enum sirix_status open_list(const struct sirix_request *request,
-                                   const struct sirix_label_page *page, enum sirix_name_kind kind,
-                                   struct listing *listing, struct sirix_target *target,
-                                   struct sirix_error *err)
-{
-    listing->request = request;
-    enum sirix_status status =
-        sirix_limit_check(page->page_size, SIRIX_SERVICE_PAGE_MAX, SIRIX_SERVICE_PAGE_MAX,
-                          "page_size", &listing->size, err);
-    if (status == SIRIX_OK && page->cursor.len != 0) {
-        status = sirix_name_check(kind, page->cursor, "cursor", err);
-    }
-    if (status == SIRIX_OK && page->resource.len == 0) {
-        status = sirix_name_check(SIRIX_NAME_RESOURCE, page->resource, "resource", err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_target_open(request, page->database, page->resource, target, err);
-    }
-    return status;
-}
-
-enum sirix_status sirix_service_list_snapshots(const struct sirix_request *request,
-                                               const struct sirix_label_page *page,
-                                               struct sirix_arena *arena,
-                                               struct sirix_snapshot_item **out_items,
-                                               size_t *out_count, bool *out_more,
-                                               struct sirix_error *err)
-{
-    struct listing listing = {0};
-    struct sirix_target target = {0};
-    void *memory = NULL;
-
-    enum sirix_status status =
-        open_list(request, page, SIRIX_NAME_SNAPSHOT, &listing, &target, err);
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    status = sirix_arena_calloc(arena, (size_t)listing.size, sizeof(struct sirix_snapshot_item),
-                                &memory, err);
-    listing.snapshots = memory;
-    if (status == SIRIX_OK) {
-        status = sirix_snapshot_list(target.resource, target.reader, page->cursor, visit_snapshot,
-                                     &listing, err);
-    }
-    sirix_target_close(&target);
-    if (status == SIRIX_OK) {
-        *out_items = listing.snapshots;
-        *out_count = listing.count;
-        *out_more = listing.more;
-    }
-    return status;
-}
-
-/* The head's time is not in the list's rows. An expired branch has none to read. */
-static enum sirix_status head_time(struct sirix_target *target, struct sirix_branch_item *item,
-                                   struct sirix_error *err)
-{
-    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_REVISION, .revision = item->revision};
-    struct sirix_view view = {0};
-    struct sirix_error gone = {0};
-
-    if (item->revision == 0) {
-        return SIRIX_OK;
-    }
-    enum sirix_status status =
-        sirix_view_open(target->resource, target->reader, &spec, &view, &gone);
-    if (status == SIRIX_OK) {
-        item->time_us = view.record.time_us;
-        sirix_view_close(&view);
-        return SIRIX_OK;
-    }
-    if (status == SIRIX_NOT_FOUND || status == SIRIX_PRECONDITION) {
-        return SIRIX_OK; /* Pruned meanwhile. */
-    }
-    if (err != NULL) {
-        *err = gone;
-    }
-    return status;
-}
-
-enum sirix_status sirix_service_list_branches(const struct sirix_request *request,
-                                              const struct sirix_label_page *page,
-                                              struct sirix_arena *arena,
-                                              struct sirix_branch_item **out_items,
-                                              size_t *out_count, bool *out_more,
-                                              struct sirix_error *err)
-{
-    struct listing listing = {0};
-    struct sirix_target target = {0};
-    void *memory = NULL;
-
-    enum sirix_status status = open_list(request, page, SIRIX_NAME_BRANCH, &listing, &target, err);
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    status = sirix_arena_calloc(arena, (size_t)listing.size, sizeof(struct sirix_branch_item),
-                                &memory, err);
-    listing.branches = memory;
-    if (status == SIRIX_OK) {
-        status = sirix_branch_list(target.resource, target.reader, page->cursor, visit_branch,
-                                   &listing, err);
-    }
-    for (size_t i = 0; status == SIRIX_OK && i < listing.count; i++) {
-        status = head_time(&target, &listing.branches[i], err);
-    }
-    sirix_target_close(&target);
-    if (status == SIRIX_OK) {
-        *out_items = listing.branches;
-        *out_count = listing.count;
-        *out_more = listing.more;
+        *out_promotion = promotion_of(&answer);
     }
     return status;
 }

@@ -2,9 +2,9 @@
 #ifndef SIRIX_SERVICE_LABELS_H
 #define SIRIX_SERVICE_LABELS_H
 
-#include "service/write.h"
+#include "service/once.h"
 
-/* Plain data, so that an idempotency key can keep it. Names end with a NUL. */
+/* Names end with a NUL. */
 struct sirix_snapshot_item {
     char name[129];
     uint64_t revision;
@@ -58,6 +58,17 @@ enum sirix_status sirix_service_create_branch(const struct sirix_request *reques
                                               bool *out_replayed,
                                               struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * Opens the branch to take its turn; or, *out_known true, gives what the deletion answered when it was
+ * made with this key before: then nothing is open.
+ */
+enum sirix_status sirix_delete_branch_open(const struct sirix_request *request,
+                                           const struct sirix_write_options *options,
+                                           const struct sirix_write_place *place,
+                                           struct sirix_write *write, uint64_t *out_revision,
+                                           bool *out_known,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* With the branch's turn (write->branch). */
 enum sirix_status sirix_delete_branch_run(struct sirix_write *write, struct sirix_bytes database,
                                           uint64_t *out_revision, bool *out_replayed,
@@ -68,6 +79,14 @@ struct sirix_promotion {
     uint64_t previous_revision;
     bool changed;
 };
+
+/* The same for a promote; place->branch is the target. */
+enum sirix_status sirix_promote_open(const struct sirix_request *request,
+                                     const struct sirix_write_options *options,
+                                     const struct sirix_write_place *place,
+                                     struct sirix_bytes source, struct sirix_write *write,
+                                     struct sirix_promotion *out_promotion, bool *out_known,
+                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* With the turn of the target (write->branch). */
 enum sirix_status sirix_promote_run(struct sirix_write *write, struct sirix_bytes database,

@@ -122,29 +122,4 @@ enum sirix_status sirix_write_ended(struct sirix_write *write, enum sirix_status
 /* Gives the turn and the resource back. Not while it waits. NULL-safe on a zeroed write. */
 void sirix_write_close(struct sirix_write *write);
 
-/* --- Writes without a revision ------------------------------------------------------------------ */
-
-/* A change that is done once for an idempotency key. Without a key it is just done. */
-typedef enum sirix_status (*sirix_change_fn)(void *context, void *answer, struct sirix_error *err);
-struct sirix_write_change {
-    const struct sirix_request *request;
-    const struct sirix_write_options *options;
-    struct sirix_bytes database;
-    sirix_change_fn change;
-    void *context;
-    void *answer;      /* Plain data that the change fills in; kept as its bytes. */
-    size_t answer_len; /* At most SIRIX_IDEMPOTENCY_ANSWER_BYTES_MAX. */
-};
-
-/* Runs the change, or fills in the answer that it gave when it ran with this key before. */
-enum sirix_status sirix_write_once(const struct sirix_write_change *once, bool *out_replayed,
-                                   struct sirix_error *err) SIRIX_MUST_CHECK;
-
-/*
- * Whether the change was done already, asked before what it was about is looked for: that may be
- * gone by it. *out_known true: the answer is filled in. `change` is not called and may be NULL.
- */
-enum sirix_status sirix_write_known(const struct sirix_write_change *once, bool *out_known,
-                                    struct sirix_error *err) SIRIX_MUST_CHECK;
-
 #endif

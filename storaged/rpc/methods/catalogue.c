@@ -195,29 +195,20 @@ static enum sirix_status drop_resource(struct sirix_rpc_call *call, void *state,
     const Sirix__Storage__V1__DropResourceResponse answer =
         SIRIX__STORAGE__V1__DROP_RESOURCE_RESPONSE__INIT;
     struct sirix_write_options options;
-    bool dropped = false;
     bool known = false;
 
     drop->request = (const Sirix__Storage__V1__DropResourceRequest *)message;
+    const struct sirix_write_place place = {
+        .database = sirix_rpc_bytes(drop->request->database),
+        .resource = sirix_rpc_bytes(drop->request->resource),
+    };
     enum sirix_status status =
         sirix_rpc_write_options(drop->request->options, message, &options, err);
     if (status == SIRIX_OK) {
-        const struct sirix_write_change once = {
-            .request = &who,
-            .options = &options,
-            .database = sirix_rpc_bytes(drop->request->database),
-            .answer = &dropped,
-            .answer_len = sizeof(dropped),
-        };
-        status = sirix_write_known(&once, &known, err);
+        status = sirix_drop_resource_open(&who, &options, &place, &drop->write, &known, err);
     }
     if (status == SIRIX_OK && known) {
         return sirix_rpc_call_reply(call, &answer.base, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_write_open(&who, &options, sirix_rpc_bytes(drop->request->database),
-                                  sirix_rpc_bytes(drop->request->resource),
-                                  (struct sirix_bytes){.data = NULL, .len = 0}, &drop->write, err);
     }
     return status == SIRIX_OK
                ? sirix_rpc_turn_take(call, &drop->turn, &drop->write, drop_resource_run, err)

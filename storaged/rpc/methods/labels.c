@@ -1,7 +1,6 @@
 /* Snapshots and branches. */
 #include "service/labels.h"
 
-#include "base/name.h"
 #include "rpc/methods/codec.h"
 
 /* --- Snapshots ---------------------------------------------------------------------------------- */
@@ -222,41 +221,43 @@ static enum sirix_status delete_branch(struct sirix_rpc_call *call, void *state,
     bool known = false;
 
     head->deletion = (const Sirix__Storage__V1__DeleteBranchRequest *)message;
+    const struct sirix_write_place place = {
+        .database = sirix_rpc_bytes(head->deletion->database),
+        .resource = sirix_rpc_bytes(head->deletion->resource),
+        .branch = sirix_rpc_bytes(head->deletion->name),
+    };
     enum sirix_status status =
         sirix_rpc_write_options(head->deletion->options, message, &options, err);
     if (status == SIRIX_OK) {
-        status =
-            sirix_name_check(SIRIX_NAME_BRANCH, sirix_rpc_bytes(head->deletion->name), "name", err);
-    }
-    if (status == SIRIX_OK) {
-        const struct sirix_write_change once = {
-            .request = &who,
-            .options = &options,
-            .database = sirix_rpc_bytes(head->deletion->database),
-            .answer = &answer.revision,
-            .answer_len = sizeof(answer.revision),
-        };
-        status = sirix_write_known(&once, &known, err);
+        status = sirix_delete_branch_open(&who, &options, &place, &head->write, &answer.revision,
+                                          &known, err);
     }
     if (status == SIRIX_OK && known) {
         answer.replayed = true;
         return sirix_rpc_call_reply(call, &answer.base, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_write_open(&who, &options, sirix_rpc_bytes(head->deletion->database),
-                                  sirix_rpc_bytes(head->deletion->resource),
-                                  sirix_rpc_bytes(head->deletion->name), &head->write, err);
     }
     return status == SIRIX_OK
                ? sirix_rpc_turn_take(call, &head->turn, &head->write, delete_branch_run, err)
                : status;
 }
 
+static enum sirix_status promote_reply(struct sirix_rpc_call *call,
+                                       const struct sirix_promotion *promotion, bool replayed,
+                                       struct sirix_error *err)
+{
+    Sirix__Storage__V1__PromoteResponse answer = SIRIX__STORAGE__V1__PROMOTE_RESPONSE__INIT;
+
+    answer.revision = promotion->revision;
+    answer.previous_revision = promotion->previous_revision;
+    answer.changed = promotion->changed;
+    answer.replayed = replayed;
+    return sirix_rpc_call_reply(call, &answer.base, err);
+}
+
 static enum sirix_status promote_run(struct sirix_rpc_call *call, void *state,
                                      struct sirix_error *err)
 {
     struct head_state *head = state;
-    Sirix__Storage__V1__PromoteResponse answer = SIRIX__STORAGE__V1__PROMOTE_RESPONSE__INIT;
     struct sirix_promotion promotion = {0};
     bool replayed = false;
 
@@ -265,14 +266,7 @@ static enum sirix_status promote_run(struct sirix_rpc_call *call, void *state,
                           sirix_rpc_bytes(head->promotion->branch), head->promotion->replace,
                           &promotion, &replayed, err);
     sirix_write_close(&head->write);
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    answer.revision = promotion.revision;
-    answer.previous_revision = promotion.previous_revision;
-    answer.changed = promotion.changed;
-    answer.replayed = replayed;
-    return sirix_rpc_call_reply(call, &answer.base, err);
+    return status == SIRIX_OK ? promote_reply(call, &promotion, replayed, err) : status;
 }
 
 static enum sirix_status promote(struct sirix_rpc_call *call, void *state,
@@ -281,18 +275,24 @@ static enum sirix_status promote(struct sirix_rpc_call *call, void *state,
     struct head_state *head = state;
     const struct sirix_request who = sirix_rpc_request(call);
     struct sirix_write_options options;
+    struct sirix_promotion promotion = {0};
+    bool known = false;
 
     head->promotion = (const Sirix__Storage__V1__PromoteRequest *)message;
+    const struct sirix_write_place place = {
+        .database = sirix_rpc_bytes(head->promotion->database),
+        .resource = sirix_rpc_bytes(head->promotion->resource),
+        .branch = sirix_rpc_bytes(head->promotion->target),
+    };
     enum sirix_status status =
         sirix_rpc_write_options(head->promotion->options, message, &options, err);
     if (status == SIRIX_OK) {
-        status = sirix_name_check(SIRIX_NAME_BRANCH, sirix_rpc_bytes(head->promotion->branch),
-                                  "branch", err);
+        status =
+            sirix_promote_open(&who, &options, &place, sirix_rpc_bytes(head->promotion->branch),
+                               &head->write, &promotion, &known, err);
     }
-    if (status == SIRIX_OK) {
-        status = sirix_write_open(&who, &options, sirix_rpc_bytes(head->promotion->database),
-                                  sirix_rpc_bytes(head->promotion->resource),
-                                  sirix_rpc_bytes(head->promotion->target), &head->write, err);
+    if (status == SIRIX_OK && known) {
+        return promote_reply(call, &promotion, true, err);
     }
     return status == SIRIX_OK
                ? sirix_rpc_turn_take(call, &head->turn, &head->write, promote_run, err)

@@ -572,14 +572,51 @@ class Retrying(case.DaemonCase):
     def test_keys_of_revisions_survive_a_restart(self):
         name = self.resource("[]")
         first = self.apply(name, insert("1", node_key=1), options=self.options(b"restart"))
-        self.client.close()
-        self.assertEqual(self.daemon.end(9), -9)
-        self.daemon.start()
-        type(self).client = daemon.Client(self.daemon.owner, case.pb)
+        self.killed()
         again = self.apply(name, insert("1", node_key=1), options=self.options(b"restart"))
         self.assertTrue(again.result.replayed)
         self.assertEqual(again.operations, first.operations)
         self.assertEqual(self.json(name), [1])
+
+    def killed(self):
+        self.client.close()
+        self.assertEqual(self.daemon.end(9), -9)
+        self.daemon.start()
+        type(self).client = daemon.Client(self.daemon.owner, case.pb)
+
+    def test_keys_of_changes_without_a_revision_survive_a_kill(self):
+        pb = case.pb
+        name = self.resource("1")
+        self.apply(name, update(1, "2"))
+        place = {"database": b"db", "resource": name}
+        view = pb.View(revision=2)
+        expiry = self.client.Status().now_us + 3600 * 1000000
+        calls = [
+            ("CreateSnapshot", dict(place, name=b"s", view=view)),
+            ("CreateBranch", dict(place, name=b"b", view=view, expires_at_us=expiry)),
+            ("Promote", dict(place, branch=b"main", target=b"b")),
+            ("DeleteBranch", dict(place, name=b"b")),
+            ("DeleteSnapshot", dict(place, name=b"s")),
+            ("CreateResource", {"database": b"db", "resource": b"kept"}),
+            ("DropResource", place),
+        ]
+        firsts = [getattr(self.client, call)(options=self.options(b"kill-%d" % i), **fields)
+                  for i, (call, fields) in enumerate(calls)]
+        self.killed()
+        for i, (call, fields) in enumerate(calls):
+            with self.subTest(call):
+                again = getattr(self.client, call)(options=self.options(b"kill-%d" % i), **fields)
+                if call != "DropResource":  # It answers nothing.
+                    said = again.result if call == "CreateResource" else again
+                    self.assertTrue(said.replayed)
+                    said.replayed = False
+                self.assertEqual(again, firsts[i])
+        detail = self.refused("INVALID_ARGUMENT", "idempotency_mismatch",
+                              self.client.CreateSnapshot, name=b"other", view=view,
+                              options=self.options(b"kill-0"), **place)
+        self.assertEqual(detail.field, b"options.idempotency_key")
+        self.assertNotIn(name, [r.name for r in
+                                self.client.ListResources(database=b"db").resources])
 
 
 class Comparing(case.DaemonCase):

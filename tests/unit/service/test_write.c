@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "service/apply.h"
+#include "service/once.h"
 
 static struct sirix_bytes text(const char *s)
 {
@@ -150,6 +151,35 @@ static void a_damaged_answer_is_corrupt(void **state)
     sirix_buf_deinit(&answer);
 }
 
+static void an_answer_of_numbers_is_read_as_it_was_written_and_no_other_way(void **state)
+{
+    const struct sirix_answer answers[] = {
+        {.count = 0},
+        {.count = 1, .numbers = {0}},
+        {.count = 3, .numbers = {1, 127, 128}},
+        {.count = SIRIX_ANSWER_NUMBERS_MAX,
+         .numbers = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        uint8_t bytes[SIRIX_ANSWER_BYTES_MAX + 1] = {0};
+        struct sirix_answer back = {.count = SIRIX_ANSWER_NUMBERS_MAX};
+        struct sirix_bytes kept = {.data = bytes, .len = sirix_answer_encode(&answers[i], bytes)};
+
+        assert_int_equal(sirix_answer_decode(kept, answers[i].count, &back, NULL), SIRIX_OK);
+        assert_int_equal(back.count, answers[i].count);
+        assert_memory_equal(back.numbers, answers[i].numbers, sizeof(back.numbers));
+        for (size_t len = 0; len < kept.len; len++) {
+            const struct sirix_bytes cut = {.data = bytes, .len = len};
+            assert_int_equal(sirix_answer_decode(cut, answers[i].count, &back, NULL),
+                             SIRIX_CORRUPT);
+        }
+        kept.len++;
+        assert_int_equal(sirix_answer_decode(kept, answers[i].count, &back, NULL), SIRIX_CORRUPT);
+    }
+}
+
 static void operations_are_checked_before_anything_is_opened(void **state)
 {
     static char big[SIRIX_APPLY_VALUE_BYTES_MAX + 1];
@@ -190,6 +220,7 @@ int main(void)
         cmocka_unit_test(a_kept_answer_is_read_as_it_was_written),
         cmocka_unit_test(an_answer_that_is_too_long_is_kept_without_its_operations),
         cmocka_unit_test(a_damaged_answer_is_corrupt),
+        cmocka_unit_test(an_answer_of_numbers_is_read_as_it_was_written_and_no_other_way),
         cmocka_unit_test(operations_are_checked_before_anything_is_opened),
     };
     return cmocka_run_group_tests_name("service write", tests, NULL, NULL);
