@@ -26,7 +26,9 @@ static enum sirix_status fail_errno(struct sirix_error *err, const char *doing, 
                                                                 : SIRIX_IO;
     char text[128];
 
-    return sirix_fail(err, status, "%s %s: %s", doing, name, strerror_r(code, text, sizeof(text)));
+    return sirix_fail_reason(err, status,
+                             status == SIRIX_NO_SPACE ? SIRIX_REASON_DISK_FULL : SIRIX_REASON_NONE,
+                             "%s %s: %s", doing, name, strerror_r(code, text, sizeof(text)));
 }
 
 enum sirix_status sirix_folder_open(const char *dir, const char *name,

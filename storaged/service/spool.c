@@ -27,10 +27,12 @@ void sirix_spool_deinit(struct sirix_spool *spool)
 static enum sirix_status fail_errno(struct sirix_error *err, const char *doing)
 {
     int code = errno;
+    bool full = code == ENOSPC || code == EDQUOT;
     char text[128];
 
-    return sirix_fail(err, code == ENOSPC || code == EDQUOT ? SIRIX_NO_SPACE : SIRIX_IO, "%s: %s",
-                      doing, strerror_r(code, text, sizeof(text)));
+    return sirix_fail_reason(err, full ? SIRIX_NO_SPACE : SIRIX_IO,
+                             full ? SIRIX_REASON_DISK_FULL : SIRIX_REASON_NONE, "%s: %s", doing,
+                             strerror_r(code, text, sizeof(text)));
 }
 
 static enum sirix_status write_all(int fd, const void *data, size_t len, struct sirix_error *err)

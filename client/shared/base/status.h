@@ -108,7 +108,8 @@ enum sirix_status {
     X(CHAIN, chain)                                                                                \
     X(FORMAT_VERSION, format_version)                                                              \
     X(SHUTTING_DOWN, shutting_down)                                                                \
-    X(CURSOR, cursor)
+    X(CURSOR, cursor)                                                                              \
+    X(DISK_FULL, disk_full)
 
 enum sirix_reason {
 #define SIRIX_X(upper, lower) SIRIX_REASON_##upper,

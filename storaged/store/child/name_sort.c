@@ -115,8 +115,9 @@ static enum sirix_status fail_spill(const struct sirix_name_sort *sort, const ch
 {
     bool full = errno == ENOSPC || errno == EDQUOT;
 
-    return sirix_fail(err, full ? SIRIX_NO_SPACE : SIRIX_IO, "%s of sorted names in %s: %s", what,
-                      sort->spill_dir, strerror(errno));
+    return sirix_fail_reason(
+        err, full ? SIRIX_NO_SPACE : SIRIX_IO, full ? SIRIX_REASON_DISK_FULL : SIRIX_REASON_NONE,
+        "%s of sorted names in %s: %s", what, sort->spill_dir, strerror(errno));
 }
 
 /* A file without a name; where the file system cannot make one, one whose name goes at once. */

@@ -197,6 +197,7 @@ enum sirix_status sirix_edit_prepare(struct sirix_edit *edit,
         publication.name_ids = edit->name_ids;
         publication.extra_refs = edit->extra_refs;
         publication.intent = edit->intent;
+        publication.frees_space = edit->operations != 0 && !edit->puts;
         *out_publication = publication;
     }
     *out_changed = changed;

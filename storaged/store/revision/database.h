@@ -225,6 +225,8 @@ struct sirix_publication {
     const uint32_t *name_ids; /* Interned names that it uses, any order, repeats allowed. */
     size_t name_id_count;
     uint64_t intent; /* Of a bulk commit, deleted with it; 0: none. */
+    bool
+        frees_space; /* It only deletes: goes on below the free-space limit, if all of one call do. */
     struct sirix_rider rider;
     const struct sirix_ref_put *extra_refs; /* E.g. path summary rows; expectations are ignored. */
     size_t extra_ref_count;

@@ -435,12 +435,14 @@ enum sirix_status sirix_publishing_start(struct sirix_publication *publications,
     publishing->context = context;
     publishing->work = (struct sirix_work){
         .work_class = SIRIX_WORK_SMALL,
+        .frees_space = true,
         .prepare = publishing_prepare,
         .done = publishing_done,
     };
     for (size_t i = 0; i < count; i++) {
         bool flushed = publications[i].intent != 0;
 
+        publishing->work.frees_space &= publications[i].frees_space;
         publishing->work.size_hint += seal_further(&publications[i]);
         publications[i].record.segment_count =
             flushed ? 0 : (uint32_t)publications[i].segment_count;

@@ -411,7 +411,8 @@ static bool make_room(struct sirix_lmdb *lmdb, const struct sirix_batch *batch,
     if (batch->frees_space && sirix_space_release_reserve(&lmdb->space)) {
         return true;
     }
-    (void)sirix_fail(err, SIRIX_NO_SPACE, "the disk is full; reads go on");
+    (void)sirix_fail_reason(err, SIRIX_NO_SPACE, SIRIX_REASON_DISK_FULL,
+                            "the disk is full; reads go on");
     return false;
 }
 

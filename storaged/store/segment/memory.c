@@ -156,7 +156,8 @@ static void run(struct sirix_memory *backend, const struct sirix_batch *batch,
             sirix_fail_reason(&outcome->error, SIRIX_UNAVAILABLE, SIRIX_REASON_DATABASE_READ_ONLY,
                               "the database is read-only after a commit of unknown outcome");
     } else if (happens(backend, backend->options.no_space_per_mille) && !batch->frees_space) {
-        outcome->status = sirix_fail(&outcome->error, SIRIX_NO_SPACE, "no space, by the seed");
+        outcome->status = sirix_fail_reason(&outcome->error, SIRIX_NO_SPACE, SIRIX_REASON_DISK_FULL,
+                                            "no space, by the seed");
     } else if (happens(backend, backend->options.unknown_per_mille)) {
         outcome->status = next_random(backend, 2) == 0 ? SIRIX_OK : apply(backend, batch, outcome);
         /* A batch that could not have been applied is refused for that; the rest stays unknown. */

@@ -49,10 +49,10 @@ enum sirix_status sirix_space_check(const struct sirix_space *space, struct siri
     enum sirix_status status = sirix_space_free(space, &free_bytes, &stop_bytes, err);
 
     if (status == SIRIX_OK && free_bytes < stop_bytes) {
-        status = sirix_fail(err, SIRIX_NO_SPACE,
-                            "the disk has %" PRIu64 " bytes free, writes stop below %" PRIu64
-                            "; reads, deletes and prune go on",
-                            free_bytes, stop_bytes);
+        status = sirix_fail_reason(err, SIRIX_NO_SPACE, SIRIX_REASON_DISK_FULL,
+                                   "the disk has %" PRIu64 " bytes free, writes stop below %" PRIu64
+                                   "; reads go on, and writes that only delete",
+                                   free_bytes, stop_bytes);
     }
     return status;
 }
