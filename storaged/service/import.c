@@ -29,7 +29,6 @@ struct sirix_import {
     bool value_open; /* Begun in the edit, and neither ended nor lost to an error. */
     bool database_created;
     bool resource_created;
-    bool published;
 };
 
 /* --- Kept answers ------------------------------------------------------------------------------- */
@@ -79,79 +78,103 @@ static struct sirix_bytes author_of(const struct sirix_author *author)
     return (struct sirix_bytes){.data = author->text, .len = author->len};
 }
 
-/* Makes the database and the resource where they are missing and may be made. */
-static enum sirix_status create_missing(struct sirix_import *import, struct sirix_error *err)
+/* The database, made where it is missing and may be made. */
+static enum sirix_status open_database(struct sirix_import *import,
+                                       struct sirix_handle **out_handle, struct sirix_error *err)
 {
-    const struct sirix_import_request *wanted = &import->wanted;
+    const struct sirix_bytes name = import->wanted.database;
     struct sirix_registry *registry = import->request.service->registry;
-    struct sirix_handle *handle = NULL;
-    struct sirix_resource *resource = NULL;
-    struct sirix_author author;
     struct sirix_error missing = {0};
 
-    enum sirix_status status =
-        sirix_name_check(SIRIX_NAME_RESOURCE, wanted->resource, "resource", err);
-    if (status != SIRIX_OK || wanted->existing_only) {
-        return status;
-    }
-    status = sirix_registry_acquire(registry, wanted->database, &handle, &missing);
+    enum sirix_status status = sirix_registry_acquire(registry, name, out_handle, &missing);
     if (status == SIRIX_NOT_FOUND) {
-        status = sirix_registry_create(registry, wanted->database, err);
+        status = sirix_registry_create(registry, name, err);
         import->database_created = status == SIRIX_OK;
         if (status == SIRIX_OK) {
-            status = sirix_registry_acquire(registry, wanted->database, &handle, err);
+            status = sirix_registry_acquire(registry, name, out_handle, err);
         }
     } else if (status != SIRIX_OK && err != NULL) {
         *err = missing;
     }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    status =
-        sirix_resource_open(sirix_handle_database(handle), wanted->resource, &resource, &missing);
-    if (status == SIRIX_NOT_FOUND) {
-        sirix_author_make(&import->request.caller, wanted->options.on_behalf_of, &author);
-        status = sirix_resource_create(sirix_handle_database(handle), wanted->resource,
-                                       author_of(&author), wanted->options.message, &resource, err);
-        import->resource_created = status == SIRIX_OK;
-    } else if (status != SIRIX_OK && err != NULL) {
-        *err = missing;
-    }
-    if (resource != NULL) {
-        sirix_resource_unref(resource);
-    }
-    sirix_registry_release(handle);
     return status;
 }
 
-/* What was made for an import that failed is taken away again, if nobody has used it since. */
-static void take_back(struct sirix_import *import)
+/* Gives up what no name leads to. */
+static void discard(struct sirix_resource *resource)
+{
+    struct sirix_error left = {0};
+
+    /* If it cannot be removed now, it is at the next opening of the database: nobody sees it. */
+    enum sirix_status status = sirix_resource_discard(resource, &left);
+
+    (void)status;
+}
+
+/* Begins the write on a new resource, which gets its name when the import is published. */
+static enum sirix_status open_hidden(struct sirix_import *import, struct sirix_handle *handle,
+                                     struct sirix_error *err)
 {
     const struct sirix_import_request *wanted = &import->wanted;
-    struct sirix_registry *registry = import->request.service->registry;
+    struct sirix_resource *resource = NULL;
+    struct sirix_author author;
+
+    sirix_author_make(&import->request.caller, wanted->options.on_behalf_of, &author);
+    enum sirix_status status =
+        sirix_resource_create_hidden(sirix_handle_database(handle), wanted->resource,
+                                     author_of(&author), wanted->options.message, &resource, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = sirix_write_open_hidden(&import->request, &wanted->options, handle, resource,
+                                     wanted->branch, &import->write, err);
+    if (status != SIRIX_OK) {
+        discard(resource);
+        sirix_resource_unref(resource);
+        return status;
+    }
+    import->resource_created = true;
+    return SIRIX_OK;
+}
+
+/* Begins the write; on what is missing too, where that may be made. */
+static enum sirix_status open_write(struct sirix_import *import, struct sirix_error *err)
+{
+    const struct sirix_import_request *wanted = &import->wanted;
     struct sirix_handle *handle = NULL;
     struct sirix_resource *resource = NULL;
-    struct sirix_resource_info info = {0};
-    struct sirix_error ignored = {0};
+    struct sirix_error missing = {0};
 
-    if (import->published || !import->resource_created ||
-        sirix_registry_acquire(registry, wanted->database, &handle, &ignored) != SIRIX_OK) {
-        return;
+    enum sirix_status status =
+        sirix_name_check(SIRIX_NAME_RESOURCE, wanted->resource, "resource", err);
+    if (status == SIRIX_OK && !wanted->existing_only) {
+        status = open_database(import, &handle, err);
     }
-    bool untouched = sirix_resource_open(sirix_handle_database(handle), wanted->resource, &resource,
-                                         &ignored) == SIRIX_OK &&
-                     sirix_resource_info(resource, &info, &ignored) == SIRIX_OK &&
-                     info.newest_revision == 1 && info.branch_count == 1 &&
-                     info.snapshot_count == 0;
-    if (resource != NULL) {
-        sirix_resource_unref(resource);
+    if (status != SIRIX_OK) {
+        return status;
     }
-    /* Best effort: what stays is an empty resource. */
-    if (untouched) {
-        untouched = sirix_resource_drop(sirix_handle_database(handle), wanted->resource,
-                                        &ignored) == SIRIX_OK;
+    if (handle != NULL) {
+        status = sirix_resource_open(sirix_handle_database(handle), wanted->resource, &resource,
+                                     &missing);
+        if (status == SIRIX_NOT_FOUND) {
+            status = open_hidden(import, handle, err);
+            if (status != SIRIX_OK) {
+                sirix_registry_release(handle);
+            }
+            return status;
+        }
+        if (resource != NULL) {
+            sirix_resource_unref(resource);
+        }
+        sirix_registry_release(handle);
     }
-    sirix_registry_release(handle);
+    if (status != SIRIX_OK) {
+        if (err != NULL) {
+            *err = missing;
+        }
+        return status;
+    }
+    return sirix_write_open(&import->request, &wanted->options, wanted->database, wanted->resource,
+                            wanted->branch, &import->write, err);
 }
 
 /* In the middle of an operation of the edit. */
@@ -220,11 +243,7 @@ static enum sirix_status begin(struct sirix_import *import, bool *out_replayed,
         sirix_error_set_field(err, "name");
     }
     if (status == SIRIX_OK) {
-        status = create_missing(import, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_write_open(&import->request, &wanted->options, wanted->database,
-                                  wanted->resource, wanted->branch, &import->write, err);
+        status = open_write(import, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_write_replay(&import->write, out_replayed, &out_result->result, &kept, err);
@@ -383,10 +402,12 @@ enum sirix_status sirix_import_publish(struct sirix_import *import,
         status =
             sirix_rider_record(write->target.resource, &commit.rider, &published, &published, err);
     }
+    if (status == SIRIX_ALREADY_EXISTS) { /* Somebody else gave its name away meanwhile. */
+        sirix_error_set_field(err, "resource");
+    }
     if (status != SIRIX_OK) {
         return status;
     }
-    import->published = true;
     *out_result = (struct sirix_import_result){
         .result = {.revision = published.revision,
                    .parent_revision = published.parent_revision,
@@ -416,8 +437,10 @@ void sirix_import_close(struct sirix_import *import)
     if (import->based) {
         sirix_view_close(&import->base);
     }
+    if (import->resource_created) {
+        discard(import->write.target.resource); /* Does nothing once it has its name. */
+    }
     sirix_write_close(&import->write);
-    take_back(import);
     sirix_arena_deinit(&import->arena);
     free(import);
 }

@@ -1,7 +1,8 @@
 /*
  * A JSON text of any size as one revision. It is built while it comes, without the branch's write
  * turn, which is taken to publish it alone: a slow client blocks nobody, and a branch that moved
- * meanwhile is SIRIX_CONFLICT.
+ * meanwhile is SIRIX_CONFLICT. A resource that it creates is seen by nobody before it is published;
+ * SIRIX_ALREADY_EXISTS then: another one has got the name meanwhile.
  */
 #ifndef SIRIX_SERVICE_IMPORT_H
 #define SIRIX_SERVICE_IMPORT_H
@@ -65,7 +66,7 @@ enum sirix_status sirix_import_publish(struct sirix_import *import,
                                        struct sirix_import_result *out_result,
                                        struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* What it created is taken back unless it was published. NULL is allowed. */
+/* NULL is allowed. Unless it was published, nothing of a resource that it created stays. */
 void sirix_import_close(struct sirix_import *import);
 
 #endif

@@ -86,42 +86,90 @@ void sirix_author_split(struct sirix_bytes author, struct sirix_bytes *out_princ
 
 /* --- One write ---------------------------------------------------------------------------------- */
 
+/* What needs nothing open. */
+static enum sirix_status begin(const struct sirix_request *request,
+                               const struct sirix_write_options *options, struct sirix_write *write,
+                               struct sirix_error *err)
+{
+    enum sirix_status status = sirix_request_may_write(request, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_write_options_check(options, err);
+    }
+    if (status == SIRIX_OK) {
+        write->request = *request;
+        write->options = *options;
+        sirix_author_make(&request->caller, options->on_behalf_of, &write->author);
+    }
+    return status;
+}
+
+static enum sirix_status find_branch(struct sirix_write *write, struct sirix_bytes branch,
+                                     struct sirix_error *err)
+{
+    struct sirix_view view = {0};
+
+    enum sirix_status status = sirix_target_branch(&write->target, branch, "branch", &view, err);
+    if (status == SIRIX_OK) {
+        write->branch_id = view.branch_id;
+        memcpy(write->branch, branch.len == 0 ? SIRIX_BRANCH_MAIN : branch.data,
+               branch.len == 0 ? sizeof(SIRIX_BRANCH_MAIN) : branch.len);
+        sirix_view_close(&view);
+    }
+    return status;
+}
+
 enum sirix_status sirix_write_open(const struct sirix_request *request,
                                    const struct sirix_write_options *options,
                                    struct sirix_bytes database, struct sirix_bytes resource,
                                    struct sirix_bytes branch, struct sirix_write *write,
                                    struct sirix_error *err)
 {
-    struct sirix_view view = {0};
+    enum sirix_status status = begin(request, options, write, err);
 
-    enum sirix_status status = sirix_request_may_write(request, err);
-    if (status == SIRIX_OK) {
-        status = sirix_write_options_check(options, err);
-    }
     if (status == SIRIX_OK && resource.len == 0) {
         status = sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err);
     }
     if (status != SIRIX_OK) {
         return status;
     }
-    write->request = *request;
-    write->options = *options;
-    sirix_author_make(&request->caller, options->on_behalf_of, &write->author);
     status = write->stream
                  ? sirix_target_open_stream(request, database, resource, &write->target, err)
                  : sirix_target_open(request, database, resource, &write->target, err);
     if (status == SIRIX_OK) {
-        status = sirix_target_branch(&write->target, branch, "branch", &view, err);
+        status = find_branch(write, branch, err);
     }
     if (status != SIRIX_OK) {
         sirix_target_close(&write->target);
+    }
+    return status;
+}
+
+enum sirix_status sirix_write_open_hidden(const struct sirix_request *request,
+                                          const struct sirix_write_options *options,
+                                          struct sirix_handle *handle,
+                                          struct sirix_resource *resource,
+                                          struct sirix_bytes branch, struct sirix_write *write,
+                                          struct sirix_error *err)
+{
+    struct sirix_target *target = &write->target;
+
+    assert(write->stream);
+
+    enum sirix_status status = begin(request, options, write, err);
+    if (status != SIRIX_OK) {
         return status;
     }
-    write->branch_id = view.branch_id;
-    memcpy(write->branch, branch.len == 0 ? SIRIX_BRANCH_MAIN : branch.data,
-           branch.len == 0 ? sizeof(SIRIX_BRANCH_MAIN) : branch.len);
-    sirix_view_close(&view);
-    return SIRIX_OK;
+    *target = (struct sirix_target){.handle = handle, .resource = resource, .stream = true};
+    status = sirix_handle_stream_reader_open(handle, &target->reader, err);
+    if (status == SIRIX_OK) {
+        status = find_branch(write, branch, err);
+    }
+    if (status != SIRIX_OK) {
+        sirix_handle_stream_reader_close(handle, target->reader);
+        *target = (struct sirix_target){0};
+    }
+    return status;
 }
 
 static void on_granted(struct sirix_turn *turn, enum sirix_status status,

@@ -79,6 +79,17 @@ enum sirix_status sirix_write_open(const struct sirix_request *request,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
+ * The same for a stream's write on a resource that is open already since no name leads to it: see
+ * sirix_resource_create_hidden(). The write takes handle and resource over, if it succeeds.
+ */
+enum sirix_status sirix_write_open_hidden(const struct sirix_request *request,
+                                          const struct sirix_write_options *options,
+                                          struct sirix_handle *handle,
+                                          struct sirix_resource *resource,
+                                          struct sirix_bytes branch, struct sirix_write *write,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
  * Asks for the branch's turn. *out_waits true: `ready` is called later, once, on another thread,
  * and may only wake the writer; between now and then nobody may close the write. The reader is
  * given back while it waits.

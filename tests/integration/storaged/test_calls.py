@@ -415,6 +415,53 @@ class Writing(case.DaemonCase):
         self.assertEqual(answer.duplicates_dropped, 1)
         self.assertEqual(self.json(b"dup"), {"o": {"b": 2, "a": 3}})
 
+    def half_import(self, name, gate):
+        """An import of which a part was sent; it goes on when the gate opens."""
+        sent = threading.Event()
+
+        def messages():
+            yield case.pb.ImportRequest(start=case.pb.ImportStart(database=b"db", resource=name))
+            yield case.pb.ImportRequest(data=b"[1,")
+            yield case.pb.ImportRequest(data=b"2," * 100000)  # Asked for once the first is read.
+            sent.set()
+            gate.wait(60)
+            yield case.pb.ImportRequest(data=b"3]")
+
+        call = self.client.Import.raw.future(messages(), timeout=60)
+        self.assertTrue(sent.wait(30))
+        return call
+
+    def listed(self):
+        return [r.name for r in self.client.ListResources(database=b"db").resources]
+
+    def test_a_resource_is_seen_with_its_first_import_or_not_at_all(self):
+        for taken in (False, True):
+            gate = threading.Event()
+            name = b"unseen-%d" % taken
+            call = self.half_import(name, gate)
+            self.assertNotIn(name, self.listed())
+            self.refused("NOT_FOUND", "resource_unknown", self.text, name)
+            if taken:
+                self.client.CreateResource(database=b"db", resource=name)
+            gate.set()
+            if taken:
+                self.assertEqual(call.exception(60).code().name, "ALREADY_EXISTS")
+                self.assertEqual(self.head(name), 1)
+            else:
+                answer = call.result(60)
+                self.assertEqual((answer.resource_created, answer.result.revision,
+                                  answer.result.parent_revision), (True, 2, 1))
+                self.assertEqual(self.json(name)[-1], 3)
+
+    def test_a_kill_in_the_middle_of_an_import_leaves_no_resource(self):
+        gate = threading.Event()
+        call = self.half_import(b"half", gate)
+        self.killed()
+        gate.set()
+        self.assertIsNotNone(call.exception(60))
+        self.assertNotIn(b"half", self.listed())
+        self.assertEqual(self.load(b"half", "[4]").result.revision, 2)
+
     def test_an_import_cut_off_changes_nothing(self):  # G29
         name = self.resource("1")
         for text in ('{"a":[1,2', '{"a":tru', '["x', ""):
@@ -577,12 +624,6 @@ class Retrying(case.DaemonCase):
         self.assertTrue(again.result.replayed)
         self.assertEqual(again.operations, first.operations)
         self.assertEqual(self.json(name), [1])
-
-    def killed(self):
-        self.client.close()
-        self.assertEqual(self.daemon.end(9), -9)
-        self.daemon.start()
-        type(self).client = daemon.Client(self.daemon.owner, case.pb)
 
     def test_keys_of_changes_without_a_revision_survive_a_kill(self):
         pb = case.pb

@@ -84,6 +84,13 @@ class DaemonCase(unittest.TestCase):
         cls.daemon.close()
         assert code == 0, "exit code %d: %s" % (code, log[-4000:])
 
+    def killed(self):
+        """Kills the daemon and starts it again."""
+        self.client.close()
+        self.assertEqual(self.daemon.end(9), -9)
+        self.daemon.start()
+        type(self).client = daemon.Client(self.daemon.owner, pb)
+
     # --- Short words -----------------------------------------------------------------------------
 
     def resource(self, text=None, **options):
