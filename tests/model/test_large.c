@@ -278,56 +278,6 @@ static void a_string_of_control_characters_at_the_limit_is_kept(void **state)
     free(piece);
 }
 
-/* Time of replacing and halving arrays grows with their length, not faster. */
-static void arrays_are_emptied_and_halved_in_linear_time(void **state)
-{
-    struct fixture *f = &((struct large *)*state)->f;
-    double before[2] = {0};
-
-    import_text(f, "{\"a\":[]}");
-    for (unsigned total = 8000; total <= 64000; total *= 2) {
-        char *text = malloc((size_t)total * 8);
-        struct sirix_error err = {0};
-        struct sirix_view view;
-        struct sirix_edit *edit = fixture_edit(f, &view);
-        double start = 0;
-        double took[2];
-        size_t len = 1;
-        assert_non_null(text);
-        text[0] = '[';
-        for (unsigned i = 0; i < total; i++) {
-            len += (size_t)sprintf(text + len, "%s%u", i == 0 ? "" : ",", i);
-        }
-        (void)strcpy(text + len, "]");
-        edit_update(edit, 2, text);
-        assert_true(fixture_commit(f, edit, &view));
-        edit = fixture_edit(f, &view);
-        start = cpu_s();
-        for (unsigned i = total; i-- > 0;) {
-            uint64_t key = 0;
-            if (i % 2 == 0) {
-                assert_int_equal(sirix_edit_child_at(edit, 2, i, &key, &err), SIRIX_OK);
-                edit_delete(edit, key);
-            }
-        }
-        assert_true(fixture_commit(f, edit, &view));
-        took[0] = cpu_s() - start;
-        edit = fixture_edit(f, &view);
-        start = cpu_s();
-        edit_update(edit, 2, "[]");
-        assert_true(fixture_commit(f, edit, &view));
-        took[1] = cpu_s() - start;
-        print_message("%u elements: halved in %.1f ms, emptied in %.1f ms\n", total, took[0] * 1e3,
-                      took[1] * 1e3);
-        for (int i = 0; i < 2; i++) {
-            /* Short times are mostly noise. */
-            assert_true(before[i] < 0.005 || took[i] < before[i] * 4);
-            before[i] = took[i];
-        }
-        free(text);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,8 +290,6 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(deleting_a_large_subtree_writes_little, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_string_of_control_characters_at_the_limit_is_kept, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(arrays_are_emptied_and_halved_in_linear_time, set_up,
                                         tear_down),
     };
 

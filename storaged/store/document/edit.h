@@ -166,9 +166,8 @@ enum sirix_status sirix_edit_member(struct sirix_edit *edit, uint64_t key, struc
 /*
  * Publishes everything as one revision and ends the edit's life but for _free(). An edit without a
  * change publishes nothing unless force (*out_changed false then; published holds the base). One of
- * deletes alone goes on where the disk is too full for other writes (up to 1 MiB of pages). While a
- * long value came the branch may have moved: sirix_edit_rebase() puts an edit that is one insert on the
- * new head.
+ * deletes alone goes on where the disk is too full for other writes. While a long value came the
+ * branch may have moved: sirix_edit_rebase() puts an edit that is one insert on the new head.
  */
 struct sirix_edit_commit {
     struct sirix_bytes author;

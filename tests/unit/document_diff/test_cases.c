@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 #include <inttypes.h>
-#include <time.h>
 
 #include "base/arena.h"
 #include "store/document/apply.h"
@@ -29,14 +28,6 @@ static int tear_down(void **state)
     fixture_close(*state);
     free(*state);
     return 0;
-}
-
-static double seconds(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static void put(struct fixture *f, const char *text)
@@ -263,62 +254,6 @@ static void arrays_in_another_order_are_patched_exactly(void **state)
     }
 }
 
-/* Imports an array of count integers, and removes all of them or every second one. */
-static double time_of_removal(size_t count, bool all)
-{
-    struct fixture f;
-    struct sirix_view before;
-    struct sirix_view after;
-    struct sirix_view view;
-    struct sirix_edit *edit = NULL;
-    struct sirix_buf text;
-    double start = 0;
-    uint64_t ops = 0;
-    char *patch = NULL;
-
-    sirix_buf_init(&text, SIZE_MAX);
-    for (size_t i = 0; i < count; i++) {
-        assert_int_equal(sirix_buf_printf(&text, NULL, "%s%zu", i == 0 ? "[" : ",", i), SIRIX_OK);
-    }
-    assert_int_equal(sirix_buf_append_str(&text, "]", NULL), SIRIX_OK);
-    fixture_open(&f);
-    import_bytes(&f, sirix_buf_view(&text), 100000);
-    sirix_buf_deinit(&text);
-    fixture_head(&f, &before);
-    edit = fixture_edit(&f, &view);
-    for (size_t i = 0; i < (all ? count : count / 2); i++) {
-        uint64_t key = 0;
-
-        assert_int_equal(sirix_edit_child_at(edit, 1, all ? 0 : i, &key, NULL), SIRIX_OK);
-        (void)edit_delete(edit, key);
-    }
-    (void)fixture_commit(&f, edit, &view);
-    fixture_head(&f, &after);
-    start = seconds();
-    patch = patch_text(&f, &before, &after, &ops);
-    start = seconds() - start;
-    assert_int_equal(ops, all ? count : count / 2);
-    free(patch);
-    sirix_view_close(&before);
-    sirix_view_close(&after);
-    fixture_close(&f);
-    return start;
-}
-
-static void removing_much_of_an_array_is_linear(void **state)
-{
-    size_t most = getenv("SIRIX_TEST_RECORDS") != NULL ? 64000 : 16000;
-
-    (void)state;
-    for (size_t count = 8000; count <= most; count *= 2) {
-        double all = time_of_removal(count, true);
-        double half = time_of_removal(count, false);
-
-        print_message("%zu elements: diff and patch of all gone %.1f ms, of half gone %.1f ms\n",
-                      count, all * 1e3, half * 1e3);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,7 +263,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_change_in_a_large_object_is_one_update, set_up,
                                         tear_down),
         cmocka_unit_test(arrays_in_another_order_are_patched_exactly),
-        cmocka_unit_test(removing_much_of_an_array_is_linear),
     };
     return cmocka_run_group_tests_name("document_diff_cases", tests, NULL, NULL);
 }

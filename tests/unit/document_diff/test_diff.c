@@ -1,4 +1,4 @@
-/* Native diffs: what is listed, what is not, the other way round, and at what cost. */
+/* Native diffs: what is listed, what is not, and the other way round. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 #include <inttypes.h>
-#include <time.h>
 
 #include "unit/document_diff/support.h"
 
@@ -490,102 +489,6 @@ static void long_calls_pause_and_go_on_after_a_yield(void **state)
     }
 }
 
-/* --- Cost --------------------------------------------------------------------------------------- */
-
-static double seconds(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* As a server would: the reader yields now and then. */
-static uint64_t count_changes(struct fixture *f, const struct sirix_view *before,
-                              const struct sirix_view *after)
-{
-    const struct sirix_diff_options options = {
-        .old_view = before, .new_view = after, .reader = f->reader};
-    struct sirix_diff *diff = NULL;
-    struct sirix_change change;
-    enum sirix_status status = SIRIX_OK;
-    uint64_t count = 0;
-
-    assert_int_equal(sirix_diff_new(&options, &diff, NULL), SIRIX_OK);
-    while ((status = sirix_diff_next(diff, &change, NULL)) == SIRIX_OK) {
-        count += 1;
-        if (count % 1000 == 0) {
-            sirix_reader_yield(f->reader);
-        }
-    }
-    assert_int_equal(status, SIRIX_NOT_FOUND);
-    assert_int_equal(sirix_diff_counts(diff).all, count);
-    sirix_diff_free(diff);
-    return count;
-}
-
-/* An array of `count` objects with three members, imported. */
-static void import_records(struct fixture *f, size_t count)
-{
-    struct sirix_buf text;
-    struct sirix_error err = {0};
-
-    sirix_buf_init(&text, SIZE_MAX);
-    assert_int_equal(sirix_buf_append_str(&text, "[", &err), SIRIX_OK);
-    for (size_t i = 0; i < count; i++) {
-        assert_int_equal(sirix_buf_printf(&text, &err,
-                                          "%s{\"id\":%zu,\"name\":\"n%zu\",\"ok\":true}",
-                                          i == 0 ? "" : ",", i, i),
-                         SIRIX_OK);
-    }
-    assert_int_equal(sirix_buf_append_str(&text, "]", &err), SIRIX_OK);
-    import_bytes(f, sirix_buf_view(&text), 256 * 1024);
-    sirix_buf_deinit(&text);
-}
-
-static void cost_follows_the_change_and_not_the_document(void **state)
-{
-    struct fixture *f = *state;
-    size_t records = getenv("SIRIX_TEST_RECORDS") != NULL
-                         ? (size_t)strtoul(getenv("SIRIX_TEST_RECORDS"), NULL, 10)
-                         : 20000;
-    size_t many = records / 2 < 10000 ? records / 2 : 10000;
-    struct sirix_view views[3];
-    struct sirix_view view;
-    struct sirix_edit *edit = NULL;
-    double one = 0;
-    double all = 0;
-
-    import_records(f, records);
-    fixture_head(f, &views[0]);
-    run(f, (const struct operation[]){{UPDATE, "/77/id", "-1", NULL, 0, NULL}}, 1);
-    fixture_head(f, &views[1]);
-    edit = fixture_edit(f, &view);
-    for (size_t i = 0; i < many; i++) {
-        uint64_t element = 0;
-        uint64_t member = 0;
-
-        assert_int_equal(sirix_edit_child_at(edit, 1, i * (records / many), &element, NULL),
-                         SIRIX_OK);
-        assert_int_equal(sirix_edit_child_at(edit, element, 1, &member, NULL), SIRIX_OK);
-        (void)edit_update(edit, member, "\"changed\"");
-    }
-    (void)fixture_commit(f, edit, &view);
-    fixture_head(f, &views[2]);
-
-    for (size_t to = 1; to <= 2; to++) {
-        double start = seconds();
-
-        assert_int_equal(count_changes(f, &views[to - 1], &views[to]), to == 1 ? 1 : many);
-        *(to == 1 ? &one : &all) = seconds() - start;
-    }
-    print_message("%zu records: one change %.0f us, %zu changes %.1f ms\n", records, one * 1e6,
-                  many, all * 1e3);
-    for (size_t i = 0; i < 3; i++) {
-        sirix_view_close(&views[i]);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -597,8 +500,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_diff_back_is_the_diff_with_old_and_new_swapped, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(long_calls_pause_and_go_on_after_a_yield, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(cost_follows_the_change_and_not_the_document, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests_name("document_diff", tests, NULL, NULL);
