@@ -15,7 +15,8 @@
  *           pointer is that of the node in the old revision (inserts: in the new one). The edit can
  *           then only be freed.
  * Keys      an inserted node gets the key it has in the new revision if the target never had it or has
- *           it no more; else a new one, which the map tells. Nodes below an inserted one get new keys.
+ *           it no more; else a new one, which the map tells. Nodes below an inserted one get new keys,
+ *           and so does a value of more than 16 MiB of text itself, which is streamed.
  */
 #ifndef SIRIX_STORE_DOCUMENT_APPLY_H
 #define SIRIX_STORE_DOCUMENT_APPLY_H
