@@ -23,9 +23,28 @@ static enum sirix_status count_one(void *context, struct sirix_bytes name, bool 
     return SIRIX_OK;
 }
 
+/* arena NULL: without the reason. */
+static enum sirix_status fill_open(struct sirix_database *database, struct sirix_arena *arena,
+                                   struct sirix_database_item *item, struct sirix_error *err)
+{
+    struct sirix_error why = {0};
+    char *reason = NULL;
+
+    if (arena != NULL && sirix_database_takes_writes(database, &why) != SIRIX_OK) {
+        enum sirix_status status = sirix_arena_strdup(arena, why.text, &reason, err);
+        if (status != SIRIX_OK) {
+            return status;
+        }
+        item->read_only_reason = reason;
+    }
+    return sirix_resource_list(database, (struct sirix_bytes){.data = NULL, .len = 0}, count_one,
+                               &item->resource_count, err);
+}
+
 /* Only of a database that is open already: listing opens nothing. */
 static enum sirix_status fill_database(const struct sirix_request *request, const char *name,
-                                       struct sirix_database_item *item, struct sirix_error *err)
+                                       struct sirix_arena *arena, struct sirix_database_item *item,
+                                       struct sirix_error *err)
 {
     struct sirix_registry *registry = request->service->registry;
     struct sirix_handle *handle = NULL;
@@ -39,9 +58,7 @@ static enum sirix_status fill_database(const struct sirix_request *request, cons
     if (item->open) {
         status = sirix_registry_acquire(registry, text_bytes(name), &handle, err);
         if (status == SIRIX_OK) {
-            status = sirix_resource_list(sirix_handle_database(handle),
-                                         (struct sirix_bytes){.data = NULL, .len = 0}, count_one,
-                                         &item->resource_count, err);
+            status = fill_open(sirix_handle_database(handle), arena, item, err);
             sirix_registry_release(handle);
         }
     }
@@ -50,8 +67,8 @@ static enum sirix_status fill_database(const struct sirix_request *request, cons
 
 /* *out_there false: dropped since the list of names was made. */
 static enum sirix_status list_database(const struct sirix_request *request, const char *name,
-                                       struct sirix_database_item *item, bool *out_there,
-                                       struct sirix_error *err)
+                                       struct sirix_arena *arena, struct sirix_database_item *item,
+                                       bool *out_there, struct sirix_error *err)
 {
     struct sirix_error gone = {0};
 
@@ -60,7 +77,7 @@ static enum sirix_status list_database(const struct sirix_request *request, cons
         return status;
     }
     *item = (struct sirix_database_item){0};
-    status = fill_database(request, name, item, &gone);
+    status = fill_database(request, name, arena, item, &gone);
     *out_there = status == SIRIX_OK;
     if (status == SIRIX_NOT_FOUND) {
         return SIRIX_OK;
@@ -102,7 +119,7 @@ enum sirix_status sirix_service_list_databases(const struct sirix_request *reque
     items = memory;
     for (size_t i = 0; status == SIRIX_OK && i < count; i++) {
         bool is_there = false;
-        status = list_database(request, names[i].name, &items[filled], &is_there, err);
+        status = list_database(request, names[i].name, arena, &items[filled], &is_there, err);
         filled += is_there ? 1 : 0;
     }
     free(names);
@@ -142,7 +159,7 @@ static enum sirix_status create_database(void *context, void *answer, struct sir
     if (status == SIRIX_OK) {
         memcpy(name, change->database.data, change->database.len);
         name[change->database.len] = '\0';
-        status = fill_database(change->request, name, item, err);
+        status = fill_database(change->request, name, NULL, item, err);
     }
     return status;
 }

@@ -10,6 +10,7 @@ struct sirix_database_item {
     uint64_t stored_bytes;
     uint64_t resource_count; /* Known while it is open. */
     bool open;
+    const char *read_only_reason; /* A sentence in the arena, while it is open; NULL: none. */
 };
 
 struct sirix_resource_item {

@@ -11,6 +11,9 @@ static void database_message(const struct sirix_database_item *item,
     message->stored_bytes = item->stored_bytes;
     message->resource_count = item->resource_count;
     message->open = item->open;
+    if (item->read_only_reason != NULL) {
+        message->read_only_reason = sirix_rpc_binary_str(item->read_only_reason);
+    }
 }
 
 static enum sirix_status list_databases(struct sirix_rpc_call *call, void *state,

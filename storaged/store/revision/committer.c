@@ -298,14 +298,18 @@ static void run_group(struct sirix_committer *committer, struct queue *taken, bo
     }
 }
 
+enum sirix_status sirix_committer_refuse(struct sirix_error *err)
+{
+    return sirix_fail_reason(err, SIRIX_UNAVAILABLE, SIRIX_REASON_DATABASE_READ_ONLY,
+                             "the database is read-only after a commit of unknown outcome, "
+                             "until it is reopened");
+}
+
 static void refuse_works(struct sirix_committer *committer, struct queue *taken)
 {
     struct sirix_work *work = NULL;
     struct sirix_error error = {0};
-    enum sirix_status status =
-        sirix_fail_reason(&error, SIRIX_UNAVAILABLE, SIRIX_REASON_DATABASE_READ_ONLY,
-                          "the database is read-only after a commit of unknown outcome, until it "
-                          "is reopened");
+    enum sirix_status status = sirix_committer_refuse(&error);
 
     while ((work = queue_pop(taken)) != NULL) {
         end_work(work, status, &error);
@@ -576,6 +580,7 @@ void sirix_committer_stats(struct sirix_committer *committer,
 {
     lock(committer->pool);
     *out_stats = committer->stats;
+    out_stats->read_only = committer->latched;
     out_stats->waiting = committer->small.count + committer->background.count;
     unlock(committer->pool);
 }

@@ -75,6 +75,9 @@ void sirix_committer_submit(struct sirix_committer *committer, struct sirix_work
 enum sirix_status sirix_committer_run(struct sirix_committer *committer, struct sirix_work *work,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* The sentence for works after an unknown outcome: SIRIX_UNAVAILABLE, database_read_only. */
+enum sirix_status sirix_committer_refuse(struct sirix_error *err);
+
 /* --- For prepare ------------------------------------------------------------------------------- */
 
 /* A reader of committed state for prepare; it is renewed before each group. */
@@ -115,6 +118,7 @@ struct sirix_committer_stats {
     uint64_t waiting;
     uint64_t maintenances;         /* Slices of housekeeping between groups. */
     uint64_t maintenance_failures; /* Those that failed; the next one tries again. */
+    bool read_only;                /* After an unknown outcome. */
 };
 void sirix_committer_stats(struct sirix_committer *committer,
                            struct sirix_committer_stats *out_stats);

@@ -217,3 +217,19 @@ enum sirix_status sirix_database_writable(const struct sirix_database *database,
     }
     return SIRIX_OK;
 }
+
+enum sirix_status sirix_database_takes_writes(struct sirix_database *database,
+                                              struct sirix_error *err)
+{
+    struct sirix_committer_stats committer = {0};
+
+    enum sirix_status status = sirix_database_writable(database, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    sirix_committer_stats(database->committer, &committer);
+    if (committer.read_only) {
+        return sirix_committer_refuse(err);
+    }
+    return sirix_backend_writable(database->backend, err);
+}

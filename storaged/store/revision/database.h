@@ -46,6 +46,13 @@ void sirix_database_close(struct sirix_database *database);
 
 struct sirix_backend *sirix_database_backend(struct sirix_database *database);
 struct sirix_committer *sirix_database_committer(struct sirix_database *database);
+/*
+ * SIRIX_OK when the database takes changes at present. Else the sentence and status that they would
+ * get: SIRIX_PRECONDITION (format_version), SIRIX_UNAVAILABLE (database_read_only), SIRIX_NO_SPACE
+ * (disk_full); SIRIX_IO. Any thread; it does not touch what is stored.
+ */
+enum sirix_status sirix_database_takes_writes(struct sirix_database *database,
+                                              struct sirix_error *err) SIRIX_MUST_CHECK;
 /* Where spill files may go; NULL: nowhere. */
 const char *sirix_database_dir(const struct sirix_database *database);
 

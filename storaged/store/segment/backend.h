@@ -34,6 +34,7 @@ struct sirix_backend_ops {
                    sirix_committed_fn done, void *context);
     enum sirix_status (*maintain)(struct sirix_backend *backend, size_t budget_bytes,
                                   bool *out_more, struct sirix_error *err);
+    enum sirix_status (*writable)(struct sirix_backend *backend, struct sirix_error *err);
     enum sirix_status (*stats)(struct sirix_backend *backend, struct sirix_backend_stats *out_stats,
                                struct sirix_error *err);
     void (*close)(struct sirix_backend *backend);

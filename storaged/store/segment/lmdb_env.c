@@ -151,6 +151,20 @@ static enum sirix_status get_stats(struct sirix_backend *base,
     return SIRIX_OK;
 }
 
+/* Whoever is inside keeps the map in its place, so that `dead` does not change under us. */
+static enum sirix_status get_writable(struct sirix_backend *base, struct sirix_error *err)
+{
+    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)base;
+
+    enum sirix_status status = sirix_lmdb_enter(lmdb, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = sirix_lmdb_check_writable(lmdb, err);
+    sirix_lmdb_leave(lmdb);
+    return status == SIRIX_OK ? sirix_space_check(&lmdb->space, err) : status;
+}
+
 /* --- Life ------------------------------------------------------------------------------------- */
 
 static void close_backend(struct sirix_backend *base)
@@ -185,6 +199,7 @@ static const struct sirix_backend_ops lmdb_ops = {
     .ref_scan = sirix_lmdb_ref_scan,
     .commit = sirix_lmdb_commit,
     .maintain = sirix_lmdb_maintain,
+    .writable = get_writable,
     .stats = get_stats,
     .close = close_backend,
 };

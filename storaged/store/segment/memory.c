@@ -146,16 +146,27 @@ static enum sirix_status apply(struct sirix_memory *backend, const struct sirix_
     return SIRIX_OK;
 }
 
+/* Locked. */
+static enum sirix_status check_latch(const struct sirix_memory *backend, struct sirix_error *err)
+{
+    if (!backend->latched) {
+        return SIRIX_OK;
+    }
+    return sirix_fail_reason(err, SIRIX_UNAVAILABLE, SIRIX_REASON_DATABASE_READ_ONLY,
+                             "the database is read-only after a commit of unknown outcome");
+}
+
 /* One batch from end to end. Returns what the callback shall be told. */
 static void run(struct sirix_memory *backend, const struct sirix_batch *batch,
                 struct sirix_commit_outcome *outcome)
 {
     sirix_memory_lock(backend);
-    if (backend->latched) {
-        outcome->status =
-            sirix_fail_reason(&outcome->error, SIRIX_UNAVAILABLE, SIRIX_REASON_DATABASE_READ_ONLY,
-                              "the database is read-only after a commit of unknown outcome");
-    } else if (happens(backend, backend->options.no_space_per_mille) && !batch->frees_space) {
+    outcome->status = check_latch(backend, &outcome->error);
+    if (outcome->status != SIRIX_OK) {
+        sirix_memory_unlock(backend);
+        return;
+    }
+    if (happens(backend, backend->options.no_space_per_mille) && !batch->frees_space) {
         outcome->status = sirix_fail_reason(&outcome->error, SIRIX_NO_SPACE, SIRIX_REASON_DISK_FULL,
                                             "no space, by the seed");
     } else if (happens(backend, backend->options.unknown_per_mille)) {
@@ -252,6 +263,17 @@ static enum sirix_status maintain(struct sirix_backend *base, size_t budget_byte
     return SIRIX_OK;
 }
 
+/* The seed's refusals cannot be foreseen. */
+static enum sirix_status writable(struct sirix_backend *base, struct sirix_error *err)
+{
+    struct sirix_memory *backend = backend_of(base);
+
+    sirix_memory_lock(backend);
+    enum sirix_status status = check_latch(backend, err);
+    sirix_memory_unlock(backend);
+    return status;
+}
+
 static enum sirix_status stats(struct sirix_backend *base, struct sirix_backend_stats *out_stats,
                                struct sirix_error *err)
 {
@@ -313,6 +335,7 @@ static const struct sirix_backend_ops memory_ops = {
     .ref_scan = sirix_memory_ref_scan,
     .commit = commit,
     .maintain = maintain,
+    .writable = writable,
     .stats = stats,
     .close = close_backend,
 };

@@ -384,6 +384,11 @@ void sirix_backend_set_settled(struct sirix_backend *backend, uint64_t number)
     }
 }
 
+enum sirix_status sirix_backend_writable(struct sirix_backend *backend, struct sirix_error *err)
+{
+    return backend->ops->writable(backend, err);
+}
+
 enum sirix_status sirix_backend_stats(struct sirix_backend *backend,
                                       struct sirix_backend_stats *out_stats,
                                       struct sirix_error *err)

@@ -233,6 +233,14 @@ enum sirix_status sirix_backend_maintain(struct sirix_backend *backend, size_t b
  */
 void sirix_backend_set_settled(struct sirix_backend *backend, uint64_t number);
 
+/*
+ * SIRIX_OK when a batch that adds something would be tried now. Else as its commit would end:
+ * SIRIX_UNAVAILABLE (database_read_only), SIRIX_PRECONDITION (format_version), SIRIX_NO_SPACE
+ * (disk_full); SIRIX_IO. From any thread, also while a batch is under way.
+ */
+enum sirix_status sirix_backend_writable(struct sirix_backend *backend,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+
 struct sirix_backend_stats {
     uint64_t file_bytes;    /* Allocated on disk. */
     uint64_t segment_bytes; /* Live segment bytes, packs included. */

@@ -3,7 +3,7 @@
  * bytes are given back when even a delete finds no room.
  *
  * Reserve   `reserve` beside the data: an eighth of the data file, 256 KiB to 16 MiB, really allocated.
- * Threads   One thread at a time, except sirix_space_free().
+ * Threads   One thread at a time, except sirix_space_free() and sirix_space_check().
  */
 #ifndef SIRIX_STORE_SEGMENT_SPACE_H
 #define SIRIX_STORE_SEGMENT_SPACE_H

@@ -66,11 +66,17 @@ class SmallDisk(case.DaemonCase):
         self.name = self.resource(json.dumps(
             {"a": [{"i": i, "t": "x" * 500} for i in range(2000)], "b": [1, 2, 3], "c": 1}))
 
+        self.assertEqual(self.read_only_reason(), b"")
+
     def tearDown(self):
         if os.path.exists(self.filler):
             os.remove(self.filler)
         self.apply(self.name, update(self.node(self.name, "/c").node_key, "2"))
         self.assertEqual(self.json(self.name)["c"], 2)
+
+    def read_only_reason(self):
+        return next(d.read_only_reason for d in self.client.ListDatabases().databases
+                    if d.name == b"db")
 
     def refuses_writes(self):
         c, b = (self.node(self.name, path).node_key for path in ("/c", "/b"))
@@ -79,6 +85,7 @@ class SmallDisk(case.DaemonCase):
                            [delete(b), insert("1", b"n", node_key=1)]):
             self.refused("RESOURCE_EXHAUSTED", "disk_full", self.apply, self.name, *operations)
         self.assertEqual(self.head(self.name), head)
+        self.assertIn(b"bytes free, writes stop below", self.read_only_reason())
 
     def test_below_the_limit_deletes_go_on_and_other_writes_are_refused(self):
         self.fill(STOP_BYTES - 4 * STEP)

@@ -483,8 +483,11 @@ static void after_an_unknown_outcome_everything_is_refused(void **state)
     struct step first = {STEP, .started = &started, .wait_for = &latch, .key = "k", .value = "v"};
     struct step waiting = {STEP, .key = "k", .value = "w"};
     struct step later = {STEP, .key = "k", .value = "x"};
+    struct sirix_committer_stats stats;
     struct sirix_error err = {0};
 
+    sirix_committer_stats(f->committer, &stats);
+    assert_false(stats.read_only);
     sirix_committer_submit(f->committer, &first.work);
     latch_wait(&started);
     sirix_committer_submit(f->committer, &waiting.work);
@@ -498,6 +501,8 @@ static void after_an_unknown_outcome_everything_is_refused(void **state)
     assert_int_equal(sirix_committer_run(f->committer, &later.work, &err), SIRIX_UNAVAILABLE);
     assert_int_equal(err.reason, SIRIX_REASON_DATABASE_READ_ONLY);
     assert_int_equal(later.seen[0], '\0'); /* Not even prepared. */
+    sirix_committer_stats(f->committer, &stats);
+    assert_true(stats.read_only);
 }
 
 static void no_space_fails_the_group_and_not_the_database(void **state)

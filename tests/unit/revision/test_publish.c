@@ -307,8 +307,11 @@ static void an_unknown_format_is_refused_and_a_newer_minor_is_only_read(void **s
     struct sirix_error err = {0};
 
     (void)test_set(f, "main", 4);
+    assert_int_equal(sirix_database_takes_writes(f->database, NULL), SIRIX_OK);
     set_version(f, SIRIX_FORMAT_MAJOR, SIRIX_FORMAT_MINOR + 1);
     test_rev_reopen(f, NULL);
+    assert_int_equal(sirix_database_takes_writes(f->database, &err), SIRIX_PRECONDITION);
+    assert_int_equal(err.reason, SIRIX_REASON_FORMAT_VERSION);
     assert_int_equal(test_view_branch(f, "main", &view, NULL), SIRIX_OK);
     assert_int_equal(test_value(f, &view), 4);
     assert_int_equal(test_publish(f, &view, 5, &published, &err), SIRIX_PRECONDITION);

@@ -876,9 +876,13 @@ static void below_the_limit_of_free_space_only_deletes_go_on(void **state)
 
     (void)sirix_segment_reserve(f->backend, 10);
     assert_int_equal(test_put(f->backend, 1, 2, 100).status, SIRIX_OK);
+    assert_int_equal(sirix_backend_writable(f->backend, NULL), SIRIX_OK);
     f->options.reserve_bytes = UINT64_MAX; /* More than any disk has. */
     reopen(f);
 
+    struct sirix_error why = {0};
+    assert_int_equal(sirix_backend_writable(f->backend, &why), SIRIX_NO_SPACE);
+    assert_int_equal(why.reason, SIRIX_REASON_DISK_FULL);
     struct test_outcome outcome = test_put(f->backend, 3, 1, 100);
     assert_int_equal(outcome.status, SIRIX_NO_SPACE);
     assert_non_null(strstr(outcome.error.text, "bytes free, writes stop below"));

@@ -358,9 +358,11 @@ static void an_unknown_outcome_is_applied_or_not_and_latches(void **state)
         assert_int_equal(outcome.error.reason, SIRIX_REASON_DATABASE_READ_ONLY);
         assert_int_equal(sirix_backend_stats(backend, &stats, NULL), SIRIX_OK);
         assert_true(stats.read_only);
+        assert_int_equal(sirix_backend_writable(backend, &outcome.error), SIRIX_UNAVAILABLE);
         applied += (unsigned)stats.segment_count;
 
         sirix_backend_memory_reopen(backend);
+        assert_int_equal(sirix_backend_writable(backend, NULL), SIRIX_OK);
         assert_int_equal(test_put(backend, 2, 1, 100).status, SIRIX_OUTCOME_UNKNOWN);
         sirix_backend_close(backend);
     }
