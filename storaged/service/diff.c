@@ -60,15 +60,29 @@ static enum sirix_status open_views(struct sirix_diff_stream *stream,
     return status;
 }
 
+/* In the middle of a step that passes many rows. */
+static enum sirix_status pause_step(void *context, struct sirix_error *err)
+{
+    struct sirix_diff_stream *stream = context;
+
+    sirix_reader_yield(stream->target.reader);
+    return sirix_cancel_check(stream->request.cancel, err);
+}
+
 static enum sirix_status open_work(struct sirix_diff_stream *stream,
                                    const struct sirix_diff_request *wanted, struct sirix_error *err)
 {
-    const struct sirix_diff_options native = {
-        .old_view = &stream->from, .new_view = &stream->to, .reader = stream->target.reader};
+    const struct sirix_diff_options native = {.old_view = &stream->from,
+                                              .new_view = &stream->to,
+                                              .reader = stream->target.reader,
+                                              .pause = pause_step,
+                                              .pause_context = stream};
     const struct sirix_patch_options patch = {.old_view = &stream->from,
                                               .new_view = &stream->to,
                                               .reader = stream->target.reader,
-                                              .max_ops = wanted->max_patch_operations};
+                                              .max_ops = wanted->max_patch_operations,
+                                              .pause = pause_step,
+                                              .pause_context = stream};
 
     return wanted->json_patch ? sirix_patch_writer_new(&patch, &stream->patch, err)
                               : sirix_diff_new(&native, &stream->diff, err);

@@ -348,6 +348,23 @@ class Waiting(case.DaemonCase):
         while self.client.Status().calls_running > 1:
             pass
 
+    def test_a_deadline_ends_one_long_step_of_a_diff(self):
+        text = '{"a":[%s]}' % ",".join(map(str, range(900000)))
+        name = self.resource(text)
+        self.load(name, "{}", replace=True)
+        self.load(name, text, replace=True)  # The same member anew: one step compares all of it.
+        view = {"from": case.pb.View(revision=2), "to": case.pb.View(revision=4)}
+        for form in (case.pb.DIFF_FORMAT_NATIVE, case.pb.DIFF_FORMAT_JSON_PATCH):
+            calls = [self.client.Diff(database=b"db", resource=name, format=form, timeout=0.05,
+                                      **view) for _ in range(4)]
+            for call in calls:
+                with self.assertRaises(grpc.RpcError) as caught:
+                    list(call)
+                self.assertEqual(caught.exception.code().name, "DEADLINE_EXCEEDED")
+            start = time.monotonic()
+            self.node(name, "/a")  # There is a worker again.
+            self.assertLess(time.monotonic() - start, 0.2)
+
     def test_slow_readers_of_documents_hold_no_worker(self):
         name = self.resource(json.dumps(["x" * 1000] * 3000))
         streams = [self.client.ReadDocument(database=b"db", resource=name) for _ in range(20)]
