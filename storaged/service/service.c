@@ -224,6 +224,23 @@ static enum sirix_status check_view(const struct sirix_view_request *wanted, con
     return status;
 }
 
+/* Adds to a failure about revisions which there are; without it where that cannot be told. */
+static void name_range(struct sirix_target *target, struct sirix_error *err)
+{
+    struct sirix_resource_info info = {0};
+    struct sirix_error untold = {0};
+
+    if (err != NULL &&
+        (err->reason == SIRIX_REASON_REVISION_UNKNOWN ||
+         err->reason == SIRIX_REASON_REVISION_AHEAD ||
+         err->reason == SIRIX_REASON_REVISION_BEFORE_FIRST ||
+         err->reason == SIRIX_REASON_REVISION_PRUNED) &&
+        sirix_resource_info(target->resource, &info, &untold) == SIRIX_OK) {
+        err->oldest_revision = info.oldest_revision;
+        err->newest_revision = info.newest_revision;
+    }
+}
+
 enum sirix_status sirix_target_view(struct sirix_target *target,
                                     const struct sirix_view_request *wanted, const char *field,
                                     struct sirix_view *out_view, struct sirix_error *err)
@@ -250,6 +267,7 @@ enum sirix_status sirix_target_view(struct sirix_target *target,
     status = sirix_view_open(target->resource, target->reader, &spec, out_view, err);
     if (status == SIRIX_NOT_FOUND || status == SIRIX_OUT_OF_RANGE || status == SIRIX_PRECONDITION) {
         name_field(err, field, members[wanted->which]);
+        name_range(target, err);
     }
     return status;
 }

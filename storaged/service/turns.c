@@ -152,6 +152,7 @@ static void expire(struct sirix_turns *turns, struct sirix_turn *turn, uint64_t 
                             " of its queue; nothing was changed",
                             waited_ms, place);
     err.retry_after_ms = turns->timeout_ms;
+    err.queue_place = place;
     turn->granted(turn, SIRIX_DEADLINE, &err);
     (void)pthread_mutex_lock(&turns->mutex);
 }

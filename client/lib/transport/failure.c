@@ -146,6 +146,7 @@ static enum sirix_status record_detail(const struct sirix_failure *failure,
         .oldest_revision = detail->oldest_revision,
         .newest_revision = detail->newest_revision,
         .retry_after_ms = detail->retry_after_ms,
+        .queue_place = detail->queue_place,
     };
     if (err->has_offset) {
         err->offset = detail->offset;

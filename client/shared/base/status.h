@@ -132,6 +132,7 @@ struct sirix_error {
     uint64_t oldest_revision;  /* That can still be read, where a revision could not. */
     uint64_t newest_revision;
     uint64_t retry_after_ms;
+    uint64_t queue_place;                /* Of a write that waited for its turn; 1 is the next. */
     char field[SIRIX_ERROR_WHERE_BYTES]; /* Request field, such as "view.timestamp". */
     char pointer
         [SIRIX_ERROR_WHERE_BYTES];     /* JSON pointer into the input or document; cut if longer. */

@@ -49,6 +49,9 @@ size_t sirix_rpc_details_encode(const struct sirix_error *err,
     }
     detail.current_revision = err->current_revision;
     detail.retry_after_ms = err->retry_after_ms;
+    detail.oldest_revision = err->oldest_revision;
+    detail.newest_revision = err->newest_revision;
+    detail.queue_place = err->queue_place;
 
     any.type_url = binary_from_str(type_url);
     any.value.len = sirix__storage__v1__error_detail__pack(&detail, packed);

@@ -86,6 +86,8 @@ class Views(case.DaemonCase):
             self.assertEqual(detail.field, field.encode(), view)
             if reason == "revision_ahead":
                 self.assertEqual(detail.current_revision, 3)
+            self.assertEqual((detail.oldest_revision, detail.newest_revision),
+                             (1, 3) if reason.startswith("revision_") else (0, 0), view)
 
     def test_times_are_read_as_rfc_3339_or_refused_with_the_place(self):  # G14
         for text in (b"2030-01-15T10:00:00-05:00", b"2030-01-15T15:00:00Z",
@@ -293,6 +295,7 @@ class Impatient(case.DaemonCase):
                 self.assertEqual(failure.code().name, "DEADLINE_EXCEEDED")
                 self.assertIn("at place", failure.details())
                 self.assertGreater(detail.retry_after_ms, 0)
+                self.assertIn("at place %d of" % detail.queue_place, failure.details())
         self.assertGreater(codes.get(b"write_queue_timeout", 0), 0, codes)
         self.assertGreater(codes.get("OK", 0), 0, codes)
         self.assertEqual(self.head(name), 2 + codes["OK"])

@@ -35,6 +35,9 @@ static void every_fact_of_an_error_is_in_its_detail(void **state)
     sirix_error_set_offset(&err, 0);
     err.current_revision = 7;
     err.retry_after_ms = 250;
+    err.oldest_revision = 3;
+    err.newest_revision = 9;
+    err.queue_place = 4;
 
     size_t size = sirix_rpc_details_encode(&err, packed);
     Sirix__Storage__V1__ErrorStatus *status = unpack_status(packed, size);
@@ -52,6 +55,9 @@ static void every_fact_of_an_error_is_in_its_detail(void **state)
     assert_int_equal(detail->offset, 0);
     assert_int_equal(detail->current_revision, 7);
     assert_int_equal(detail->retry_after_ms, 250);
+    assert_int_equal(detail->oldest_revision, 3);
+    assert_int_equal(detail->newest_revision, 9);
+    assert_int_equal(detail->queue_place, 4);
     sirix__storage__v1__error_detail__free_unpacked(detail, NULL);
     sirix__storage__v1__error_status__free_unpacked(status, NULL);
 }
@@ -63,7 +69,10 @@ static void an_error_whose_texts_are_all_full_fits(void **state)
                               .has_offset = true,
                               .offset = UINT64_MAX,
                               .current_revision = UINT64_MAX,
-                              .retry_after_ms = UINT64_MAX};
+                              .oldest_revision = UINT64_MAX,
+                              .newest_revision = UINT64_MAX,
+                              .retry_after_ms = UINT64_MAX,
+                              .queue_place = UINT64_MAX};
     uint8_t packed[SIRIX_RPC_DETAILS_BYTES_MAX];
 
     (void)state;

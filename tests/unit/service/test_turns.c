@@ -138,6 +138,7 @@ static void who_waits_too_long_is_told_its_place(void **state)
     assert_int_equal(second.status, SIRIX_DEADLINE);
     assert_int_equal(second.err.reason, SIRIX_REASON_QUEUE_TIMEOUT);
     assert_non_null(strstr(second.err.text, "at place 1"));
+    assert_int_equal(second.err.queue_place, 1);
     assert_int_equal(third.status, SIRIX_DEADLINE);
     assert_int_equal(second.err.retry_after_ms, SHORT_MS);
     sirix_turns_release(turns, &holder.turn);
@@ -165,6 +166,7 @@ static void a_deadline_before_the_queues_own_ends_the_waiting(void **state)
 
     assert_int_equal(hurried.status, SIRIX_DEADLINE);
     assert_non_null(strstr(hurried.err.text, "at place 2"));
+    assert_int_equal(hurried.err.queue_place, 2);
     assert_int_equal(patient.order, 0);
     sirix_turns_release(turns, &holder.turn);
     assert_int_equal(patient.status, SIRIX_OK);
