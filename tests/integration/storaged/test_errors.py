@@ -167,15 +167,36 @@ class Writes(case.DaemonCase):
                           rename(key["/l/[0]"], b"x"), move(key["/o"], node_key=key["/o/a"]),
                           move(key["/o"], node_key=key["/o"])):
             with self.assertRaises(grpc.RpcError) as caught:
-                self.apply(name, operation)
+                self.apply(name, update(key["/s"], '"changed"'), operation)
             self.assertIn(caught.exception.code().name,
                           ("INVALID_ARGUMENT", "FAILED_PRECONDITION", "ALREADY_EXISTS",
                            "OUT_OF_RANGE"), operation)
+            self.assertTrue(daemon.detail(caught.exception, case.error).field.startswith(
+                b"operations[1]." + operation.WhichOneof("kind").encode()), operation)
         self.refused("INVALID_ARGUMENT", "field_missing", self.apply, name)
         self.refused("INVALID_ARGUMENT", "size_limit", self.apply, name,
                      *[delete(key["/l/[0]"])] * 10001)
         self.assertEqual((self.text(name), self.head(name)),
                          ('{"o":{"a":1},"l":[1,2],"s":"x"}', 2))
+
+    def test_a_bad_value_is_told_with_operation_pointer_and_offset(self):
+        name = self.resource('{"l":[1],"s":"x"}')
+        array, text = (self.node(name, p).node_key for p in ("/l", "/s"))
+        bad = '{"a":[1,{"b":tru}]}'
+        for operation, field in ((insert(bad, node_key=array), b"operations[1].insert.value"),
+                                 (update(text, bad), b"operations[1].update.value"),
+                                 (replace(text, bad), b"operations[1].replace.value")):
+            detail = self.refused("INVALID_ARGUMENT", "json_syntax", self.apply, name,
+                                  update(text, '"changed"'), operation)
+            self.assertEqual((detail.field, detail.pointer, detail.offset),
+                             (field, b"/a/1/b", bad.index("}")), operation)
+        for operation, field in ((delete(999), b"operations[1].delete.node_key"),
+                                 (rename(999, b"n"), b"operations[1].rename.node_key"),
+                                 (move(999, node_key=array), b"operations[1].move.node_key")):
+            detail = self.refused("NOT_FOUND", "node_unknown", self.apply, name,
+                                  update(text, '"changed"'), operation)
+            self.assertEqual(detail.field, field)
+        self.assertEqual((self.json(name), self.head(name)), ({"l": [1], "s": "x"}, 2))
 
     def test_options_have_limits(self):
         options = case.pb.WriteOptions
