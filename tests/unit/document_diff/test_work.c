@@ -30,7 +30,7 @@ enum {
 static _Thread_local uint64_t blocks;
 static _Thread_local uint64_t reads;
 
-/* Called from each basic block. NOLINTNEXTLINE(bugprone-reserved-identifier) */
+/* Called from each basic block. */
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)
 {
