@@ -16,7 +16,7 @@ import sys
 import threading
 
 LABEL = "before-work"
-CALL_SECONDS = 60
+CALL_SECONDS = 120
 READ_LIMIT = 20
 
 
@@ -69,6 +69,33 @@ def serialise(value):
 def short(value, width=72):
     text = value if isinstance(value, str) else serialise(value)
     return text if len(text) <= width else text[: width - 3] + "..."
+
+
+class Model:
+    """What the document must be. Large documents: the text of what did not change is kept."""
+
+    def __init__(self, text):
+        self.value = parse(text)
+        self.pieces = {}  # By identity of a value below the root: the value, and its text.
+
+    def piece(self, value):
+        found = self.pieces.get(id(value))
+        if found is None:
+            found = self.pieces[id(value)] = (value, serialise(value))
+        return found[1]
+
+    def forget(self, step):
+        """The text of what is below this step of the root is about to change."""
+        self.pieces.pop(id(self.value[step]), None)
+
+    def text(self):
+        root = self.value
+        if isinstance(root, dict):
+            members = (serialise(name) + ":" + self.piece(value) for name, value in root.items())
+            return "{" + ",".join(members) + "}"
+        if isinstance(root, list):
+            return "[" + ",".join(self.piece(value) for value in root) + "]"
+        return serialise(root)
 
 
 class Server:
@@ -173,7 +200,10 @@ class Agent:
         return done.stdout.decode().rstrip("\n")
 
     def check(self, revision, wanted):
-        found = self.export(revision)
+        self.compare(revision, self.export(revision), wanted)
+
+    @staticmethod
+    def compare(revision, found, wanted):
         if found != wanted:
             at = next((i for i, (a, b) in enumerate(zip(found, wanted)) if a != b),
                       min(len(found), len(wanted)))
@@ -185,28 +215,30 @@ class Agent:
 
     # --- The model ----------------------------------------------------------------------------------
 
-    def holder(self, node):
-        """What holds the node's value in the model, and where."""
+    def value(self, node):
         steps = []
         while node.parent is not None:
             steps.append(node.step)
             node = node.parent
-        container = [self.model]
-        step = 0
-        for next_step in reversed(steps):
-            container, step = container[step], next_step
-        return container, step
+        value = self.model.value
+        for step in reversed(steps):
+            value = value[step]
+        return value
 
-    def value(self, node):
-        container, step = self.holder(node)
-        return container[step]
+    def change_of(self, node):
+        """The node's value, which is about to change."""
+        top = node
+        while top.parent is not None and top.parent.parent is not None:
+            top = top.parent
+        if top.parent is not None:
+            self.model.forget(top.step)
+        return self.value(node)
 
     def set(self, node, value):
         if node.parent is None:
-            self.model = value
+            self.model.value = value
         else:
-            container, step = self.holder(node)
-            container[step] = value
+            self.change_of(node.parent)[node.step] = value
 
     # --- Looking around -----------------------------------------------------------------------------
 
@@ -244,16 +276,17 @@ class Agent:
 
     # --- Changing -----------------------------------------------------------------------------------
 
-    def follow(self, answer):
+    def follow(self, answer, wanted=None):
+        """Takes the revision of an answer, whose text must be the wanted one: else the model's."""
         revision = int(answer["revision"].text)
         if int(answer["parentRevision"].text) != self.revision or revision <= self.revision:
             raise Mismatch(f"a revision after {self.revision} was awaited: {short(answer, 200)}")
         self.revision = revision
         print(f"      {answer['message']}", flush=True)
-        self.check(revision, serialise(self.model))
+        self.check(revision, self.model.text() if wanted is None else wanted)
 
     def insert(self, place):
-        value = self.value(place)
+        value = self.change_of(place)
         if isinstance(value, list):
             data = {"note": "checked by the agent", "score": 0.10}
             shown, added = data, parse('{"note":"checked by the agent","score":0.1}')
@@ -289,8 +322,7 @@ class Agent:
 
     def delete(self, node):
         self.say(f"sirix_delete of {node.path()}: {short(self.value(node), 50)}")
-        container, step = self.holder(node)
-        del container[step]
+        del self.change_of(node.parent)[node.step]
         self.follow(self.server.call("sirix_delete", **self.where, nodeKey=node.key,
                                      message="agent: delete", expectedRevision=self.revision))
         self.changed["deletes"] += 1
@@ -320,8 +352,8 @@ class Agent:
         print(f"      {answer['message']}")
         self.revision = int(answer["revision"].text)
         text = self.export(self.revision)
-        self.model = parse(text)
-        self.check(self.revision, serialise(self.model))
+        self.model = Model(text)
+        self.compare(self.revision, text, self.model.text())
         return text
 
     def change(self):
@@ -365,9 +397,7 @@ class Agent:
         answer = self.server.call("sirix_revert", **self.where, snapshot=LABEL,
                                   message="agent: revert")
         self.say(f"sirix_revert to {LABEL}")
-        self.model = parse(text)
-        self.follow(answer)
-        self.check(self.revision, text)
+        self.follow(answer, text)
         answer = self.diff(from_snapshot=LABEL, to_revision=self.revision)
         left = sum(int(answer[name].text) for name in
                    ("inserts", "deletes", "updates", "replaces", "renames", "moves"))
