@@ -59,6 +59,7 @@ struct sirix_rpc_server {
     struct sirix_rpc_door *doors[SIRIX_RPC_DOORS_MAX];
     size_t door_count;
     atomic_bool draining;
+    bool abandoned; /* Core did not let go of a door in time; see sirix_rpc_server_drain(). */
     _Atomic uint64_t calls_total;
     _Atomic uint64_t calls_running;
     pthread_mutex_t mutex;

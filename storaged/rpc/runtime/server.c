@@ -31,7 +31,7 @@ enum {
     MALLOC_ARENAS_MAX = 4,
 };
 
-enum { LINGER_MS = 50, MS_PER_SECOND = 1000 };
+enum { LINGER_MS = 50, CANCEL_AGAIN_MS = 100, ABANDON_MS = 3000, MS_PER_SECOND = 1000 };
 
 static const long ns_per_ms = 1000000;
 
@@ -356,6 +356,18 @@ static bool no_calls(const struct sirix_rpc_server *server)
     return atomic_load(&server->calls_running) == 0;
 }
 
+static bool all_quiet(const struct sirix_rpc_server *server)
+{
+    return all_down(server) && no_calls(server);
+}
+
+static void cancel_all(struct sirix_rpc_server *server)
+{
+    for (size_t i = 0; i < server->door_count; i++) {
+        grpc_server_cancel_all_calls(server->doors[i]->core);
+    }
+}
+
 /* Waits for a condition under the mutex, at most for a time; whether it holds. */
 static bool wait_until(struct sirix_rpc_server *server,
                        bool (*holds)(const struct sirix_rpc_server *server), unsigned wait_ms)
@@ -374,8 +386,9 @@ static bool wait_until(struct sirix_rpc_server *server,
     while (!holds(server) && rc == 0) {
         rc = pthread_cond_timedwait(&server->changed, &server->mutex, &until);
     }
+    bool held = holds(server);
     (void)pthread_mutex_unlock(&server->mutex);
-    return rc == 0;
+    return held;
 }
 
 void sirix_rpc_server_drain(struct sirix_rpc_server *server, unsigned grace_ms)
@@ -391,17 +404,20 @@ void sirix_rpc_server_drain(struct sirix_rpc_server *server, unsigned grace_ms)
      * A door is down when its connections are, and an idle client may sit on its connection for
      * seconds after the GOAWAY. So the grace time is for calls; connections get a moment.
      */
-    bool idle = wait_until(server, no_calls, grace_ms);
-    if (!idle || !wait_until(server, all_down, LINGER_MS)) {
-        for (size_t i = 0; i < server->door_count; i++) {
-            grpc_server_cancel_all_calls(server->doors[i]->core);
+    if (wait_until(server, no_calls, grace_ms) && wait_until(server, all_down, LINGER_MS)) {
+        return;
+    }
+    cancel_all(server);
+    /* Core may match a call that it had queued only after a cancel: cancel again until it is quiet. */
+    for (unsigned waited_ms = 0; !wait_until(server, all_quiet, CANCEL_AGAIN_MS);
+         waited_ms += CANCEL_AGAIN_MS) {
+        cancel_all(server);
+        if (waited_ms >= ABANDON_MS && no_calls(server)) {
+            /* Nothing of ours runs any more; what core still waits for must not hold the end up. */
+            server->abandoned = true;
+            return;
         }
     }
-    (void)pthread_mutex_lock(&server->mutex);
-    while (!all_down(server) || !no_calls(server)) {
-        (void)pthread_cond_wait(&server->changed, &server->mutex);
-    }
-    (void)pthread_mutex_unlock(&server->mutex);
 }
 
 void sirix_rpc_server_free(struct sirix_rpc_server *server)
@@ -416,6 +432,9 @@ void sirix_rpc_server_free(struct sirix_rpc_server *server)
     }
     assert(atomic_load(&server->calls_running) == 0);
     sirix_rpc_pool_stop(server->pool);
+    if (server->abandoned) {
+        return; /* The poller and core go with the process. */
+    }
     if (server->queue != NULL) {
         grpc_completion_queue_shutdown(server->queue);
         if (server->polling) {

@@ -98,7 +98,8 @@ enum sirix_status sirix_rpc_server_start(struct sirix_rpc_server *server,
 
 /*
  * Ends all calls: new ones are refused, every call gets its `draining` turn, those still running
- * after grace_ms are cancelled. Returns when no call is left and every job is done.
+ * after grace_ms are cancelled. Returns when no call is left and every job is done. Where core does
+ * not let go of a door within seconds of that, the rest of it is left to the end of the process.
  */
 void sirix_rpc_server_drain(struct sirix_rpc_server *server, unsigned grace_ms);
 
