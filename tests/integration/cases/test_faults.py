@@ -271,6 +271,7 @@ class Memory(Own):
     limit = 128 << 20  # Of memory in use; address space that nothing is in counts for RLIMIT_DATA.
     reserve = 192 << 20
 
+    @unittest.skipIf(cases.SANITIZED, "a sanitizer wants more address space than the limit gives")
     def test_an_import_past_the_memory_limit(self):
         stack = resource.getrlimit(resource.RLIMIT_STACK)
         resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, stack[1]))  # Of a thread, in storaged.
