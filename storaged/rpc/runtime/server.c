@@ -31,7 +31,7 @@ enum {
     MALLOC_ARENAS_MAX = 4,
 };
 
-enum { LINGER_MS = 50, CANCEL_AGAIN_MS = 100, ABANDON_MS = 3000, MS_PER_SECOND = 1000 };
+enum { LINGER_MS = 250, CANCEL_AGAIN_MS = 100, ABANDON_MS = 3000, MS_PER_SECOND = 1000 };
 
 static const long ns_per_ms = 1000000;
 

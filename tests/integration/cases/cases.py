@@ -48,10 +48,12 @@ def stamp(us, offset_hours=0):
 
 
 def memory(pid, row="VmRSS"):
-    """Bytes of a row of the status file. Of a sanitizer's build 0: its shadow is no memory of ours."""
+    """Bytes of a row of /proc/PID/status: VmRSS with mapped files, RssAnon without, VmHWM peak.
+
+    Of a sanitizer's build 0: its shadow and quarantine are no memory of ours.
+    """
     if SANITIZED:
         return 0
-    """Bytes of a row of /proc/PID/status: VmRSS with mapped files, RssAnon without, VmHWM peak."""
     with open("/proc/%d/status" % pid, encoding="ascii") as rows:
         return next(int(r.split()[1]) << 10 for r in rows if r.startswith(row + ":"))
 
