@@ -21,6 +21,10 @@ STORAGED = ""
 LIMIT_S = 60
 
 
+# A program on a terminal starts with few variables, but a sanitizer's build needs its own.
+SANITIZERS = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
+
+
 class Folder(unittest.TestCase):
     """Each test has a data folder of its own."""
 
@@ -97,7 +101,7 @@ class Folder(unittest.TestCase):
         pid, fd = pty.fork()
         if pid == 0:
             os.execve(SIRIXCTL, [SIRIXCTL, *args, *self.flags()],
-                      {"TERM": "xterm", "PATH": "/usr/bin:/bin", **(env or {})})
+                      {"TERM": "xterm", "PATH": "/usr/bin:/bin", **SANITIZERS, **(env or {})})
         seen = b""
         while True:
             ready, _, _ = select.select([fd], [], [], LIMIT_S)
