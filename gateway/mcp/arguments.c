@@ -61,6 +61,7 @@ static enum sirix_status refuse_unknown(const struct sirix_json_node *properties
                                         struct sirix_bytes name, struct sirix_error *err)
 {
     size_t shown = sirix_json_text_cut(name, SHOWN_BYTES_MAX);
+    char field[SHOWN_BYTES_MAX + 1] = "";
     struct sirix_buf list;
 
     sirix_buf_init(&list, LIST_BYTES_MAX);
@@ -68,8 +69,13 @@ static enum sirix_status refuse_unknown(const struct sirix_json_node *properties
     if (status == SIRIX_OK) {
         status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
                                    "there is no argument \"%.*s\"; known are: %.*s", (int)shown,
-                                   (const char *)name.data, (int)list.len,
+                                   (const char *)name.data,
+                                   list.len == 0 ? (int)strlen("none") : (int)list.len,
                                    list.len == 0 ? "none" : (const char *)list.data);
+        if (shown != 0) {
+            memcpy(field, name.data, shown);
+        }
+        sirix_error_set_field(err, field);
     }
     sirix_buf_deinit(&list);
     return status;

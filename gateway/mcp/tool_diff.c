@@ -101,8 +101,10 @@ static enum sirix_status take_cursor(struct comparing *c, uint64_t tag, struct s
         return status;
     }
     if (cursor.server.len != sizeof(from) || cursor.skip > UINT32_MAX) {
-        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_CURSOR,
-                                 "cursor is not one that sirix_diff has answered");
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_CURSOR,
+                                   "cursor is not one that sirix_diff has answered");
+        sirix_error_set_field(err, "cursor");
+        return status;
     }
     memcpy(&from, cursor.server.data, sizeof(from));
     c->request.has_from = true;
@@ -206,6 +208,7 @@ static enum sirix_status read_parts(struct comparing *c, struct sirix_diff_strea
             status = sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
                                        "the patch does not fit in maxResultBytes; the native "
                                        "format comes in pages");
+            sirix_error_set_field(err, "format");
         }
     }
     c->counts = part.counts;

@@ -1,5 +1,6 @@
 /* sirix_insert, sirix_update, sirix_delete, sirix_revert. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "mcp/tools.h"
@@ -161,11 +162,10 @@ static enum sirix_position position_of(struct sirix_bytes name)
 static void explain_parent(enum sirix_status status, struct sirix_error *err)
 {
     if (err != NULL && status != SIRIX_OK && err->reason == SIRIX_REASON_NODE_KIND) {
-        struct sirix_error first = *err;
+        const struct sirix_error first = *err;
 
-        (void)sirix_fail_reason(err, first.status, first.reason,
-                                "%.300s; sirix_update sets the value of a node", first.text);
-        err->current_revision = first.current_revision;
+        (void)snprintf(err->text, sizeof(err->text),
+                       "%.300s; sirix_update sets the value of a node", first.text);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "guard/visible.h"
 #include "jsonrpc/message.h"
 #include "mcp/cursor.h"
+#include "mcp/fields.h"
 #include "mcp/tools.h"
 
 enum { NS_PER_MS = 1000 * 1000, NAME_BYTES_MAX = 64 };
@@ -217,30 +218,6 @@ static enum sirix_status write_result(const struct sirix_mcp_context *context,
                : status;
 }
 
-/* Fields of the storage's requests by the names of our arguments. */
-static void rename_field(struct sirix_error *error)
-{
-    static const char *const fields[][2] = {
-        {"max_depth", "maxDepth"},   {"value_offset", "offset"},
-        {"node_key", "nodeKey"},     {"expected_revision", "expectedRevision"},
-        {"insert", "parentNodeKey"}, {"update", "nodeKey"},
-        {"replace", "nodeKey"},      {"delete", "nodeKey"},
-    };
-    const char *last = strrchr(error->field, '.');
-    char field[SIRIX_ERROR_WHERE_BYTES] = "";
-
-    (void)snprintf(field, sizeof(field), "%s", last == NULL ? error->field : last + 1);
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        if (strcmp(field, fields[i][0]) == 0) {
-            sirix_error_set_field(error, fields[i][1]);
-            return;
-        }
-    }
-    if (last != NULL) {
-        sirix_error_set_field(error, field);
-    }
-}
-
 /*
  * A refusal that a model can act on: a sentence, then the facts as JSON. Both may repeat stored text,
  * so they are wrapped and made visible like any other.
@@ -323,12 +300,16 @@ static enum sirix_status run(struct sirix_mcp_call *call, struct sirix_json_node
     if (arguments != NULL && arguments->kind != SIRIX_JSON_KIND_OBJECT) {
         status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
                                    "arguments must be an object");
+        sirix_error_set_field(err, "arguments");
     }
     if (status == SIRIX_OK) {
         status = sirix_arguments_read(call->arena, schema, arguments, &call->arguments, err);
     }
     if (status == SIRIX_OK) {
         status = call->tool->run(call, err);
+        if (status != SIRIX_OK) {
+            sirix_mcp_name_argument(call, err);
+        }
     }
     if (status == SIRIX_NOT_FOUND && err->reason == SIRIX_REASON_DATABASE_UNKNOWN) {
         status = sirix_mcp_no_database(call, err);
@@ -406,7 +387,6 @@ enum sirix_status sirix_mcp_tools_call(const struct sirix_mcp_server *server,
     }
     if (outcome != SIRIX_OK) {
         out->len = start;
-        rename_field(&failure);
         status = write_failure(&call, &failure, out, err);
     }
     sirix_answer_deinit(&call.answer);

@@ -383,6 +383,10 @@ static enum sirix_status promote(void *context, struct sirix_once *once,
 
     enum sirix_status status = sirix_write_head(write, &head, err);
     if (status != SIRIX_OK) {
+        if (err != NULL && strcmp(err->field, "branch") == 0) {
+            /* The branch that is written to is another member of this request. */
+            sirix_error_set_field(err, "target");
+        }
         return status;
     }
     sirix_view_close(&head);
