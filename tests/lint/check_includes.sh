@@ -20,8 +20,13 @@ storaged/store/child     base/ store/segment/ store/page/ store/child/
 storaged/store/revision  base/ store/segment/ store/page/ store/child/ store/revision/
 storaged/store/document  base/ json/ store/
 storaged/store           store/
+storaged/query/syntax    base/ query/error.h query/syntax/
+storaged/query/value     base/ json/ query/error.h query/value/
+storaged/query/function  base/ json/ query/error.h query/value/ query/function/
+storaged/query/plan      base/ json/ query/error.h query/syntax/ query/value/ query/function/ query/plan/
+storaged/query           base/ json/ store/ query/
 storaged/auth            base/ auth/
-storaged/service         base/ json/ store/ service/
+storaged/service         base/ json/ store/ query/query.h query/catalogue.h query/error.h service/
 storaged/ops             base/ store/ service/ ops/
 storaged/rpc             base/ service/ auth/ rpc/ sirix/descriptors.h .pb-c.h
 storaged/app             base/ rpc/ ops/ auth/ service/ app/
@@ -33,6 +38,9 @@ outside='
 lmdb\.h           ^storaged/store/segment/lmdb_|^tests/
 openssl/          ^client/shared/base/|^gateway/|^storaged/auth/|^tests/
 zstd\.h           ^storaged/store/|^tests/
+gmp\.h            ^storaged/query/value/|^tests/
+pcre2\.h          ^storaged/query/value/|^tests/
+utf8proc\.h       ^storaged/query/value/|^tests/
 grpc/             ^storaged/rpc/|^client/lib/|^tests/
 protobuf-c/       ^storaged/rpc/|^client/lib/|^tests/
 microhttpd\.h     ^gateway/transport/|^tests/
