@@ -1,10 +1,11 @@
-/* Operations, one after the other, on one edit. */
+/* Operations, one after the other, on one edit; and how any edit of an Apply becomes a revision. */
 #include "service/apply.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "service/apply_sources.h"
 #include "json/text.h"
 
 enum { FIELD_BYTES = 96 };
@@ -31,8 +32,8 @@ static bool has_value(const struct sirix_operation *operation)
            operation->kind == SIRIX_OPERATION_REPLACE;
 }
 
-enum sirix_status sirix_apply_check(const struct sirix_operation *operations, size_t count,
-                                    struct sirix_error *err)
+static enum sirix_status check_operations(const struct sirix_operation *operations, size_t count,
+                                          struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
 
@@ -68,6 +69,29 @@ enum sirix_status sirix_apply_check(const struct sirix_operation *operations, si
     return SIRIX_OK;
 }
 
+enum sirix_status sirix_apply_check(const struct sirix_apply_request *wanted,
+                                    const struct sirix_write_options *options,
+                                    struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    if (wanted->source == SIRIX_APPLY_OPERATIONS) {
+        status = check_operations(wanted->operations, wanted->operation_count, err);
+    } else if (wanted->operation_count != 0) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                   "a request has operations, or a patch or diff instead of them");
+        sirix_error_set_field(err, "operations");
+    } else {
+        status = sirix_apply_check_source(wanted, err);
+    }
+    if (status == SIRIX_OK && wanted->dry_run && options->idempotency_key.len != 0) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                   "a dry run keeps nothing, so it has no idempotency key");
+        sirix_error_set_field(err, "options.idempotency_key");
+    }
+    return status;
+}
+
 /* --- One run ------------------------------------------------------------------------------------ */
 
 struct applying {
@@ -78,14 +102,6 @@ struct applying {
     struct sirix_buf scratch;
     size_t keys_left; /* How many more an answer may name. */
 };
-
-/* In the middle of an operation. */
-static enum sirix_status look_at_cancel(void *context, struct sirix_error *err)
-{
-    const struct sirix_write *write = context;
-
-    return sirix_cancel_check(write->request.cancel, err);
-}
 
 /* Feeds the value that was begun, and ends it. */
 static enum sirix_status put_value(struct applying *a, const struct sirix_operation *operation,
@@ -310,8 +326,8 @@ static enum sirix_status run_all(struct applying *a, const struct sirix_operatio
 }
 
 /* Publishes the edit; what is kept with the key goes into the same transaction. */
-static enum sirix_status commit(struct applying *a, bool force, struct sirix_apply_result *result,
-                                struct sirix_error *err)
+static enum sirix_status commit(struct applying *a, const struct sirix_apply_request *wanted,
+                                struct sirix_apply_result *result, struct sirix_error *err)
 {
     struct sirix_write *write = a->write;
     struct sirix_published published = {0};
@@ -320,11 +336,10 @@ static enum sirix_status commit(struct applying *a, bool force, struct sirix_app
         .author = {.data = write->author.text, .len = write->author.len},
         .message = write->options.message,
         .rider = sirix_write_rider(write),
-        .force = force,
+        .force = wanted->force_revision,
     };
 
-    enum sirix_status status =
-        sirix_apply_answer_encode(result->operations, result->operation_count, &answer, err);
+    enum sirix_status status = sirix_apply_answer_encode(wanted->source, result, &answer, err);
     if (status == SIRIX_OK) {
         status = sirix_cancel_check(write->request.cancel, err);
     }
@@ -335,6 +350,7 @@ static enum sirix_status commit(struct applying *a, bool force, struct sirix_app
     }
     if (status == SIRIX_OK && !result->result.changed && !published.replayed &&
         commit.rider.key.len != 0) {
+        sirix_apply_answer_unchanged(&answer);
         status =
             sirix_rider_record(write->target.resource, &commit.rider, &published, &published, err);
     }
@@ -363,7 +379,7 @@ static bool any_changed(const struct sirix_apply_result *result)
 }
 
 /* The same request again: what was answered then. */
-static enum sirix_status replay(struct sirix_write *write, bool force_revision,
+static enum sirix_status replay(struct sirix_write *write, const struct sirix_apply_request *wanted,
                                 struct sirix_arena *arena, struct sirix_apply_result *result,
                                 bool *out_replayed, struct sirix_error *err)
 {
@@ -374,8 +390,27 @@ static enum sirix_status replay(struct sirix_write *write, bool force_revision,
         return status;
     }
     status = sirix_apply_answer_decode(kept, arena, result, err);
-    result->result.changed = force_revision || any_changed(result);
+    if (wanted->source == SIRIX_APPLY_OPERATIONS) {
+        result->result.changed = wanted->force_revision || any_changed(result);
+    }
     return status;
+}
+
+/* Does what is wanted to the edit. */
+static enum sirix_status do_source(struct applying *a, const struct sirix_apply_request *wanted,
+                                   struct sirix_apply_result *result, struct sirix_error *err)
+{
+    const struct sirix_apply_work work = {
+        .write = a->write, .edit = a->edit, .wanted = wanted, .arena = a->arena};
+
+    switch (wanted->source) {
+    case SIRIX_APPLY_PATCH:
+        return sirix_apply_patch_source(&work, result, err);
+    case SIRIX_APPLY_DIFF:
+        return sirix_apply_diff_source(&work, result, err);
+    default:
+        return run_all(a, wanted->operations, wanted->operation_count, result, err);
+    }
 }
 
 enum sirix_status sirix_apply_run(struct sirix_write *write,
@@ -389,8 +424,7 @@ enum sirix_status sirix_apply_run(struct sirix_write *write,
     struct sirix_view head = {0};
     bool replayed = false;
 
-    enum sirix_status status =
-        replay(write, wanted->force_revision, arena, &result, &replayed, err);
+    enum sirix_status status = replay(write, wanted, arena, &result, &replayed, err);
     if (status == SIRIX_OK && replayed) {
         *out_result = result;
         return SIRIX_OK;
@@ -404,11 +438,17 @@ enum sirix_status sirix_apply_run(struct sirix_write *write,
     sirix_buf_init(&a.scratch, SIRIX_SPOOL_PIECE_BYTES);
     status = sirix_edit_new(&head, write->target.reader, &a.edit, err);
     if (status == SIRIX_OK) {
-        sirix_edit_set_pause(a.edit, look_at_cancel, write);
-        status = run_all(&a, wanted->operations, wanted->operation_count, &result, err);
+        sirix_edit_set_pause(a.edit, sirix_apply_pause, write);
+        status = do_source(&a, wanted, &result, err);
     }
-    if (status == SIRIX_OK) {
-        status = commit(&a, wanted->force_revision, &result, err);
+    if (status == SIRIX_OK && !wanted->dry_run) {
+        status = commit(&a, wanted, &result, err);
+    } else if (status == SIRIX_OK) {
+        result.result = (struct sirix_write_result){
+            .revision = head.record.revision,
+            .parent_revision = head.record.parent_revision,
+            .time_us = head.record.time_us,
+        };
     }
     if (status == SIRIX_OK) {
         *out_result = result;

@@ -1,4 +1,7 @@
-/* A list of changes to one branch of one resource, all or none: one revision. And revert. */
+/*
+ * Changes to one branch of one resource, all or none: one revision. They are a list of operations, an
+ * RFC 6902 patch, or what changed between two other revisions. And revert.
+ */
 #ifndef SIRIX_SERVICE_APPLY_H
 #define SIRIX_SERVICE_APPLY_H
 
@@ -9,8 +12,10 @@
 
 enum {
     SIRIX_APPLY_OPERATIONS_MAX = 10000,
-    SIRIX_APPLY_VALUE_BYTES_MAX = 1024 * 1024, /* Of one in the request itself. */
-    SIRIX_APPLY_KEYS_MAX = 50000,              /* Of created nodes named in an answer. */
+    SIRIX_APPLY_VALUE_BYTES_MAX = 1024 * 1024,            /* Of one in the request itself. */
+    SIRIX_APPLY_KEYS_MAX = 50000,                         /* Of created nodes named in an answer. */
+    SIRIX_APPLY_PATCH_BYTES_MAX = 64 * 1024 * 1024,       /* Of a patch's text that is streamed. */
+    SIRIX_APPLY_PATCH_TREE_BYTES_MAX = 512 * 1024 * 1024, /* Of memory for what it says. */
     SIRIX_FEED_BYTES = 64 * 1024, /* Of text between two looks at deadline and cancel flag. */
 };
 
@@ -46,28 +51,60 @@ struct sirix_operation_result {
     bool changed;
 };
 
+/* A node that a diff inserted under another key than it has in the diff's new revision. */
+struct sirix_key_pair {
+    uint64_t source_key;
+    uint64_t node_key;
+};
+
 struct sirix_apply_result {
     struct sirix_write_result result;
     struct sirix_operation_result *operations;
     size_t operation_count;
-    bool operations_known; /* False: a replayed answer that was too long to be kept. */
+    /* False: a replayed answer whose operations or keys were too long to be kept. */
+    bool operations_known;
+    uint64_t applied;            /* Of a patch: operations but tests; of a diff: changes done. */
+    uint64_t already;            /* Of a diff: changes whose result was there. */
+    uint64_t tests;              /* Of a patch; all have passed. */
+    struct sirix_key_pair *keys; /* Of a diff, by source_key; at most SIRIX_APPLY_KEYS_MAX. */
+    size_t key_count;
+};
+
+enum sirix_apply_source {
+    SIRIX_APPLY_OPERATIONS,
+    SIRIX_APPLY_PATCH,
+    SIRIX_APPLY_DIFF,
+};
+
+struct sirix_apply_request {
+    enum sirix_apply_source source;
+    const struct sirix_operation *operations;
+    size_t operation_count;
+    /* SIRIX_APPLY_PATCH: its text, or all of the spool is its text. */
+    struct sirix_bytes patch;
+    bool patch_streamed;
+    /* SIRIX_APPLY_DIFF */
+    bool has_from; /* False: the parent of `to`. */
+    struct sirix_view_request from;
+    struct sirix_view_request to;
+    bool force_revision;
+    bool dry_run;                    /* Keep nothing. */
+    const struct sirix_spool *spool; /* May be NULL where nothing is streamed. */
 };
 
 /*
  * Limits and forms that need no resource: to be asked before anything is opened. The error's field
- * is such as "operations[2].insert.value".
+ * is such as "operations[2].insert.value". operations may be NULL while their number is too high.
  */
-enum sirix_status sirix_apply_check(const struct sirix_operation *operations, size_t count,
+enum sirix_status sirix_apply_check(const struct sirix_apply_request *wanted,
+                                    const struct sirix_write_options *options,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
-struct sirix_apply_request {
-    const struct sirix_operation *operations; /* Checked. */
-    size_t operation_count;
-    bool force_revision;
-    const struct sirix_spool *spool; /* May be NULL where nothing is streamed. */
-};
-
-/* With the branch's turn. */
+/*
+ * With the branch's turn; wanted was checked. SIRIX_CONFLICT (apply_conflict) where the head does not
+ * have what a diff found; the errors of a patch are those of store/document/patch.h. Both have the
+ * field "diff" or "json_patch".
+ */
 enum sirix_status sirix_apply_run(struct sirix_write *write,
                                   const struct sirix_apply_request *wanted,
                                   struct sirix_arena *arena, struct sirix_apply_result *out_result,
@@ -81,10 +118,16 @@ enum sirix_status sirix_revert_run(struct sirix_write *write,
 
 /* --- For answers that are kept with an idempotency key ------------------------------------------ */
 
-/* The operations' results in at most SIRIX_RIDER_ANSWER_BYTES_MAX bytes; without them if longer. */
-enum sirix_status sirix_apply_answer_encode(const struct sirix_operation_result *operations,
-                                            size_t count, struct sirix_buf *out,
+/*
+ * The operations' results, or the counts and keys of a patch or diff, in at most
+ * SIRIX_RIDER_ANSWER_BYTES_MAX bytes; without operations and keys if longer.
+ */
+enum sirix_status sirix_apply_answer_encode(enum sirix_apply_source source,
+                                            const struct sirix_apply_result *result,
+                                            struct sirix_buf *out,
                                             struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Of a patch or diff whose edit turned out to change nothing; decoding sets result.changed. */
+void sirix_apply_answer_unchanged(struct sirix_buf *answer);
 enum sirix_status sirix_apply_answer_decode(struct sirix_bytes answer, struct sirix_arena *arena,
                                             struct sirix_apply_result *result,
                                             struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -16,8 +16,7 @@ struct sirix_diff_stream {
     struct sirix_target target;
     struct sirix_view from;
     struct sirix_view to;
-    bool has_from;
-    bool has_to;
+    bool has_views;
     struct sirix_diff *diff;
     struct sirix_patch_writer *patch;
     bool patch_done;
@@ -31,33 +30,38 @@ struct sirix_diff_stream {
 
 /* --- Opening ------------------------------------------------------------------------------------ */
 
-static enum sirix_status open_views(struct sirix_diff_stream *stream,
-                                    const struct sirix_diff_request *wanted,
-                                    struct sirix_error *err)
+enum sirix_status sirix_diff_views_open(struct sirix_target *target,
+                                        const struct sirix_diff_views *wanted,
+                                        struct sirix_view *out_from, struct sirix_view *out_to,
+                                        struct sirix_error *err)
 {
     struct sirix_error no_parent = {0};
+    struct sirix_view from = {0};
+    struct sirix_view to = {0};
 
-    enum sirix_status status =
-        sirix_target_view(&stream->target, &wanted->to, "to", &stream->to, err);
-    stream->has_to = status == SIRIX_OK;
+    enum sirix_status status = sirix_target_view(target, &wanted->to, wanted->to_field, &to, err);
     if (status != SIRIX_OK) {
         return status;
     }
     if (wanted->has_from) {
-        status = sirix_target_view(&stream->target, &wanted->from, "from", &stream->from, err);
-    } else if (stream->to.record.parent_revision == 0) {
+        status = sirix_target_view(target, &wanted->from, wanted->from_field, &from, err);
+    } else if (to.record.parent_revision == 0) {
         const struct sirix_view_request same = {.which = SIRIX_VIEW_WHICH_REVISION,
-                                                .revision = stream->to.record.revision};
-        status = sirix_target_view(&stream->target, &same, "to", &stream->from, err);
+                                                .revision = to.record.revision};
+        status = sirix_target_view(target, &same, wanted->to_field, &from, err);
     } else {
-        status =
-            sirix_view_open_parent(&stream->to, stream->target.reader, &stream->from, &no_parent);
+        status = sirix_view_open_parent(&to, target->reader, &from, &no_parent);
         if (status != SIRIX_OK && err != NULL) {
             *err = no_parent;
         }
     }
-    stream->has_from = status == SIRIX_OK;
-    return status;
+    if (status != SIRIX_OK) {
+        sirix_view_close(&to);
+        return status;
+    }
+    *out_from = from;
+    *out_to = to;
+    return SIRIX_OK;
 }
 
 /* In the middle of a step that passes many rows. */
@@ -118,7 +122,13 @@ enum sirix_status sirix_diff_stream_open(const struct sirix_request *request,
     status =
         sirix_target_open_stream(request, wanted->database, wanted->resource, &stream->target, err);
     if (status == SIRIX_OK) {
-        status = open_views(stream, wanted, err);
+        const struct sirix_diff_views views = {.has_from = wanted->has_from,
+                                               .from = wanted->from,
+                                               .to = wanted->to,
+                                               .from_field = "from",
+                                               .to_field = "to"};
+        status = sirix_diff_views_open(&stream->target, &views, &stream->from, &stream->to, err);
+        stream->has_views = status == SIRIX_OK;
     }
     if (status == SIRIX_OK) {
         status = open_work(stream, wanted, err);
@@ -145,10 +155,8 @@ void sirix_diff_stream_close(struct sirix_diff_stream *stream)
     }
     sirix_diff_free(stream->diff);
     sirix_patch_writer_free(stream->patch);
-    if (stream->has_from) {
+    if (stream->has_views) {
         sirix_view_close(&stream->from);
-    }
-    if (stream->has_to) {
         sirix_view_close(&stream->to);
     }
     sirix_target_close(&stream->target);

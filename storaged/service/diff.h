@@ -12,6 +12,21 @@ enum {
     SIRIX_DIFF_BATCH_CHANGES = 1000,
 };
 
+/* The two ends of a diff, and how the request calls them. */
+struct sirix_diff_views {
+    bool has_from; /* False: the parent of `to`, or `to` itself where that is the first revision. */
+    struct sirix_view_request from;
+    struct sirix_view_request to;
+    const char *from_field;
+    const char *to_field;
+};
+
+/* Opens both; they are the caller's to close. */
+enum sirix_status sirix_diff_views_open(struct sirix_target *target,
+                                        const struct sirix_diff_views *wanted,
+                                        struct sirix_view *out_from, struct sirix_view *out_to,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+
 struct sirix_diff_request {
     struct sirix_bytes database;
     struct sirix_bytes resource;

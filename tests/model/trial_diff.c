@@ -330,7 +330,7 @@ static bool publish(const struct comparison *c, struct sirix_edit *edit, bool ha
 static bool apply(const struct comparison *c, const struct sirix_view *before,
                   const struct sirix_view *after)
 {
-    struct sirix_apply_result result = {0};
+    struct sirix_apply_counts result = {0};
     struct sirix_diff *diff = NULL;
     struct sirix_edit *edit = NULL;
     struct sirix_error err = {0};

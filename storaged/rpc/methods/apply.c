@@ -5,12 +5,13 @@
 
 enum { FIELD_BYTES = 64 };
 
-/* A request as operations, and the write that does them. */
+/* A request as the service has it, and the write that does it. */
 struct apply_state {
     struct sirix_rpc_turn turn;
     struct sirix_write write;
     const Sirix__Storage__V1__ApplyRequest *request;
-    struct sirix_operation *operations;
+    struct sirix_apply_request wanted;
+    struct sirix_operation *operations; /* Those of wanted. */
     size_t operation_count;
     /* ApplyStream */
     bool has_spool;
@@ -88,35 +89,113 @@ static enum sirix_status operation_of(const Sirix__Storage__V1__Operation *messa
     }
 }
 
+static enum sirix_status fail_streamed(const char *field, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                                 "only ApplyStream has what is streamed");
+
+    sirix_error_set_field(err, field);
+    return status;
+}
+
 static enum sirix_status operations_of(struct sirix_rpc_call *call, struct apply_state *apply,
                                        struct sirix_error *err)
 {
     const Sirix__Storage__V1__ApplyRequest *request = apply->request;
     void *memory = NULL;
 
-    /* Before the memory for them is taken. */
+    apply->wanted.operation_count = request->n_operations;
     if (request->n_operations > SIRIX_APPLY_OPERATIONS_MAX) {
-        return sirix_apply_check(NULL, request->n_operations, err);
+        return SIRIX_OK; /* Refused by the check, before the memory for them is taken. */
     }
     enum sirix_status status = sirix_arena_calloc(sirix_rpc_call_arena(call), request->n_operations,
                                                   sizeof(struct sirix_operation), &memory, err);
     apply->operations = memory;
     apply->operation_count = request->n_operations;
+    apply->wanted.operations = apply->operations;
     for (size_t i = 0; status == SIRIX_OK && i < request->n_operations; i++) {
         status = operation_of(request->operations[i], i, &apply->operations[i], err);
         if (status == SIRIX_OK && apply->operations[i].streamed && !apply->has_spool) {
             char field[FIELD_BYTES];
-            status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
-                                       "only ApplyStream has values that are streamed");
             (void)snprintf(field, sizeof(field), "operations[%zu]", i);
-            sirix_error_set_field(err, field);
+            status = fail_streamed(field, err);
         }
     }
-    return status == SIRIX_OK ? sirix_apply_check(apply->operations, apply->operation_count, err)
-                              : status;
+    return status;
+}
+
+/* A patch or a diff instead of operations. */
+static enum sirix_status source_of(struct apply_state *apply, struct sirix_error *err)
+{
+    const Sirix__Storage__V1__ApplyRequest *request = apply->request;
+    struct sirix_apply_request *wanted = &apply->wanted;
+
+    if (request->source_case == SIRIX__STORAGE__V1__APPLY_REQUEST__SOURCE_JSON_PATCH) {
+        const Sirix__Storage__V1__Value *patch = request->json_patch;
+        wanted->source = SIRIX_APPLY_PATCH;
+        if (patch->form_case == SIRIX__STORAGE__V1__VALUE__FORM_JSON) {
+            wanted->patch = sirix_rpc_bytes(patch->json);
+        } else {
+            wanted->patch_streamed =
+                patch->form_case == SIRIX__STORAGE__V1__VALUE__FORM_STREAMED && patch->streamed;
+        }
+        if (wanted->patch_streamed && !apply->has_spool) {
+            return fail_streamed("json_patch", err);
+        }
+    } else if (request->source_case == SIRIX__STORAGE__V1__APPLY_REQUEST__SOURCE_DIFF) {
+        wanted->source = SIRIX_APPLY_DIFF;
+        wanted->has_from = request->diff->from != NULL;
+        wanted->from = sirix_rpc_view(request->diff->from);
+        wanted->to = sirix_rpc_view(request->diff->to);
+    }
+    return SIRIX_OK;
+}
+
+/* Reads the whole request; what is wrong with it alone is refused. */
+static enum sirix_status wanted_of(struct sirix_rpc_call *call, struct apply_state *apply,
+                                   struct sirix_write_options *out_options, struct sirix_error *err)
+{
+    apply->wanted = (struct sirix_apply_request){
+        .force_revision = apply->request->force_revision,
+        .dry_run = apply->request->dry_run,
+        .spool = apply->has_spool ? &apply->spool : NULL,
+    };
+    enum sirix_status status = operations_of(call, apply, err);
+    if (status == SIRIX_OK) {
+        status = source_of(apply, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_rpc_write_options(apply->request->options, &apply->request->base,
+                                         out_options, err);
+    }
+    return status == SIRIX_OK ? sirix_apply_check(&apply->wanted, out_options, err) : status;
 }
 
 /* --- The answer --------------------------------------------------------------------------------- */
+
+static enum sirix_status key_list(struct sirix_rpc_call *call,
+                                  const struct sirix_apply_result *done,
+                                  Sirix__Storage__V1__ApplyResponse *answer,
+                                  struct sirix_error *err)
+{
+    void *messages = NULL;
+    void **list = NULL;
+
+    enum sirix_status status = sirix_rpc_list(
+        call, done->key_count, sizeof(Sirix__Storage__V1__KeyPair), &messages, &list, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < done->key_count; i++) {
+        Sirix__Storage__V1__KeyPair *to = list[i];
+        sirix__storage__v1__key_pair__init(to);
+        to->source_key = done->keys[i].source_key;
+        to->node_key = done->keys[i].node_key;
+    }
+    answer->n_keys = done->key_count;
+    answer->keys = (Sirix__Storage__V1__KeyPair **)list;
+    return SIRIX_OK;
+}
 
 static enum sirix_status apply_reply(struct sirix_rpc_call *call,
                                      const struct sirix_apply_result *done, struct sirix_error *err)
@@ -146,12 +225,16 @@ static enum sirix_status apply_reply(struct sirix_rpc_call *call,
     answer.result = &result;
     answer.n_operations = done->operation_count;
     answer.operations = (Sirix__Storage__V1__OperationResult **)list;
-    return sirix_rpc_call_reply(call, &answer.base, err);
+    answer.applied = done->applied;
+    answer.already = done->already;
+    answer.tests = done->tests;
+    status = key_list(call, done, &answer, err);
+    return status != SIRIX_OK ? status : sirix_rpc_call_reply(call, &answer.base, err);
 }
 
 /*
  * The write is done when its answer turns out to be too large: it is given without the list of
- * operations, never as an error.
+ * operations or keys, never as an error.
  */
 static enum sirix_status apply_answer(struct sirix_rpc_call *call, struct sirix_apply_result *done,
                                       struct sirix_error *err)
@@ -161,6 +244,7 @@ static enum sirix_status apply_answer(struct sirix_rpc_call *call, struct sirix_
     enum sirix_status status = apply_reply(call, done, &too_large);
     if (status != SIRIX_OK) {
         done->operation_count = 0;
+        done->key_count = 0;
         status = apply_reply(call, done, err);
     }
     return status;
@@ -170,16 +254,10 @@ static enum sirix_status apply_run(struct sirix_rpc_call *call, void *state,
                                    struct sirix_error *err)
 {
     struct apply_state *apply = state;
-    const struct sirix_apply_request wanted = {
-        .operations = apply->operations,
-        .operation_count = apply->operation_count,
-        .force_revision = apply->request->force_revision,
-        .spool = apply->has_spool ? &apply->spool : NULL,
-    };
     struct sirix_apply_result done = {0};
 
     enum sirix_status status =
-        sirix_apply_run(&apply->write, &wanted, sirix_rpc_call_arena(call), &done, err);
+        sirix_apply_run(&apply->write, &apply->wanted, sirix_rpc_call_arena(call), &done, err);
     sirix_write_close(&apply->write);
     return status == SIRIX_OK ? apply_answer(call, &done, err) : status;
 }
@@ -206,10 +284,7 @@ static enum sirix_status apply_start(struct sirix_rpc_call *call, void *state,
     struct sirix_write_options options;
 
     apply->request = (const Sirix__Storage__V1__ApplyRequest *)message;
-    enum sirix_status status = operations_of(call, apply, err);
-    if (status == SIRIX_OK) {
-        status = sirix_rpc_write_options(apply->request->options, message, &options, err);
-    }
+    enum sirix_status status = wanted_of(call, apply, &options, err);
     return status == SIRIX_OK ? apply_begin(call, apply, &options, err) : status;
 }
 
@@ -253,12 +328,13 @@ static enum sirix_status stream_head(struct sirix_rpc_call *call, struct apply_s
                                      struct sirix_error *err)
 {
     const struct sirix_request who = sirix_rpc_request(call);
+    struct sirix_write_options options;
 
     sirix_rpc_call_keep_message(call);
     apply->request = request->start;
     enum sirix_status status = sirix_request_may_write(&who, err);
     if (status == SIRIX_OK) {
-        status = operations_of(call, apply, err);
+        status = wanted_of(call, apply, &options, err);
     }
     apply->streaming = apply->operation_count;
     if (status == SIRIX_OK && apply->request->options != NULL &&
@@ -269,13 +345,23 @@ static enum sirix_status stream_head(struct sirix_rpc_call *call, struct apply_s
     return status;
 }
 
-static enum sirix_status stream_chunk(struct apply_state *apply,
-                                      const Sirix__Storage__V1__ValueChunk *chunk,
-                                      struct sirix_error *err)
+/* Whether a chunk may come now. */
+static enum sirix_status chunk_place(struct apply_state *apply,
+                                     const Sirix__Storage__V1__ValueChunk *chunk,
+                                     struct sirix_error *err)
 {
     uint32_t number = chunk->operation;
-    enum sirix_status status = SIRIX_OK;
 
+    if (apply->wanted.patch_streamed && number == 0) {
+        enum sirix_status status = SIRIX_OK;
+        if (chunk->data.len > SIRIX_APPLY_PATCH_BYTES_MAX - apply->spool.len) {
+            status =
+                sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
+                                  "the patch has more than %d bytes", SIRIX_APPLY_PATCH_BYTES_MAX);
+            sirix_error_set_field(err, "json_patch");
+        }
+        return status;
+    }
     if (number >= apply->operation_count || !apply->operations[number].streamed) {
         return fail_stream(err, "a chunk belongs to no operation whose value is streamed",
                            "chunk.operation");
@@ -287,7 +373,17 @@ static enum sirix_status stream_chunk(struct apply_state *apply,
         apply->streaming = number;
         apply->operations[number].spool_offset = apply->spool.len;
     }
-    if (apply->hashes) {
+    return SIRIX_OK;
+}
+
+static enum sirix_status stream_chunk(struct apply_state *apply,
+                                      const Sirix__Storage__V1__ValueChunk *chunk,
+                                      struct sirix_error *err)
+{
+    uint32_t number = chunk->operation;
+    enum sirix_status status = chunk_place(apply, chunk, err);
+
+    if (status == SIRIX_OK && apply->hashes) {
         status = sirix_sha256_update(&apply->sha, &number, sizeof(number), err);
         if (status == SIRIX_OK) {
             status = sirix_sha256_update(&apply->sha, chunk->data.data, chunk->data.len, err);
@@ -296,7 +392,9 @@ static enum sirix_status stream_chunk(struct apply_state *apply,
     if (status == SIRIX_OK) {
         status = sirix_spool_append(&apply->spool, sirix_rpc_bytes(chunk->data), err);
     }
-    apply->operations[number].spool_len += chunk->data.len;
+    if (status == SIRIX_OK && !apply->wanted.patch_streamed) {
+        apply->operations[number].spool_len += chunk->data.len;
+    }
     return status;
 }
 
@@ -344,6 +442,9 @@ static enum sirix_status stream_half_closed(struct sirix_rpc_call *call, void *s
 
     if (apply->request == NULL) {
         return fail_stream(err, "the stream has no start", "start");
+    }
+    if (apply->wanted.patch_streamed && apply->spool.len == 0) {
+        return fail_stream(err, "a patch that is streamed has no chunks", "chunk");
     }
     for (size_t i = 0; i < apply->operation_count; i++) {
         if (apply->operations[i].streamed && apply->operations[i].spool_len == 0) {

@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "store/document/apply_state.h"
+#include "store/document/edit_state.h"
 
 enum {
     CHANGES_MIN = 64,
@@ -393,36 +394,59 @@ static enum sirix_status collect(struct sirix_applying *a, struct sirix_error *e
     return status == SIRIX_NOT_FOUND ? SIRIX_OK : status;
 }
 
-static enum sirix_status apply_all(struct sirix_applying *a, struct sirix_error *err)
+typedef enum sirix_status (*apply_fn)(struct sirix_applying *a, const struct sirix_change *change,
+                                      struct sirix_error *err);
+
+/* What is done in one go over the changes; NULL: another's turn. */
+static const apply_fn value_changes[SIRIX_CHANGE_KINDS] = {
+    [SIRIX_CHANGE_UPDATE] = apply_value,
+    [SIRIX_CHANGE_REPLACE] = apply_value,
+};
+static const apply_fn delete_changes[SIRIX_CHANGE_KINDS] = {
+    [SIRIX_CHANGE_DELETE] = apply_delete,
+};
+static const apply_fn placed_changes[SIRIX_CHANGE_KINDS] = {
+    [SIRIX_CHANGE_INSERT] = apply_insert,
+    [SIRIX_CHANGE_MOVE] = apply_move,
+};
+
+static enum sirix_status apply_kinds(struct sirix_applying *a,
+                                     const apply_fn does[SIRIX_CHANGE_KINDS],
+                                     struct sirix_error *err)
 {
-    enum sirix_status status = collect(a, err);
+    enum sirix_status status = SIRIX_OK;
 
     for (size_t i = 0; i < a->count && status == SIRIX_OK; i++) {
-        if (a->changes[i].kind == SIRIX_CHANGE_UPDATE ||
-            a->changes[i].kind == SIRIX_CHANGE_REPLACE) {
-            status = apply_value(a, &a->changes[i], err);
-        }
-    }
-    for (size_t i = 0; i < a->count && status == SIRIX_OK; i++) {
-        if (a->changes[i].kind == SIRIX_CHANGE_DELETE) {
-            status = apply_delete(a, &a->changes[i], err);
-        }
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_apply_renames(a, err);
-    }
-    for (size_t i = 0; i < a->count && status == SIRIX_OK; i++) {
-        if (a->changes[i].kind == SIRIX_CHANGE_INSERT) {
-            status = apply_insert(a, &a->changes[i], err);
-        } else if (a->changes[i].kind == SIRIX_CHANGE_MOVE) {
-            status = apply_move(a, &a->changes[i], err);
+        const struct sirix_change *change = &a->changes[i];
+
+        if (does[change->kind] != NULL) {
+            status = sirix_edit_step(a->edit, err);
+            if (status == SIRIX_OK) {
+                status = does[change->kind](a, change, err);
+            }
         }
     }
     return status;
 }
 
+static enum sirix_status apply_all(struct sirix_applying *a, struct sirix_error *err)
+{
+    enum sirix_status status = collect(a, err);
+
+    if (status == SIRIX_OK) {
+        status = apply_kinds(a, value_changes, err);
+    }
+    if (status == SIRIX_OK) {
+        status = apply_kinds(a, delete_changes, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_apply_renames(a, err);
+    }
+    return status == SIRIX_OK ? apply_kinds(a, placed_changes, err) : status;
+}
+
 enum sirix_status sirix_apply(struct sirix_diff *diff, struct sirix_edit *edit,
-                              struct sirix_map *keys, struct sirix_apply_result *out_result,
+                              struct sirix_map *keys, struct sirix_apply_counts *out_result,
                               struct sirix_error *err)
 {
     struct sirix_applying a = {.diff = diff, .edit = edit, .rows = sirix_rows_of_edit(edit)};

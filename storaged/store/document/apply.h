@@ -25,7 +25,7 @@
 #include "store/document/diff.h"
 #include "store/document/edit.h"
 
-struct sirix_apply_result {
+struct sirix_apply_counts {
     uint64_t applied; /* Changes done. */
     uint64_t already; /* Changes whose result was there. */
 };
@@ -36,7 +36,7 @@ struct sirix_apply_result {
  * by sirix_map_init(); may be NULL. Memory: the list of changes, and one inserted value's text.
  */
 enum sirix_status sirix_apply(struct sirix_diff *diff, struct sirix_edit *edit,
-                              struct sirix_map *keys, struct sirix_apply_result *out_result,
+                              struct sirix_map *keys, struct sirix_apply_counts *out_result,
                               struct sirix_error *err) SIRIX_MUST_CHECK;
 
 #endif

@@ -16,7 +16,7 @@ struct sirix_applying {
     size_t count;
     size_t cap;
     struct sirix_buf text;
-    struct sirix_apply_result result;
+    struct sirix_apply_counts result;
 };
 
 /* The conflict of a change: what says what was met. Gives the status. */

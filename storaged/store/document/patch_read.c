@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "store/document/edit_state.h"
 #include "store/document/patch.h"
-#include "store/document/rows.h"
 #include "json/number.h"
 #include "json/pointer.h"
 #include "json/text.h"
@@ -288,6 +288,9 @@ static enum sirix_status put_copy(struct applying *a, const struct place *from,
 
     while (status == SIRIX_OK && !done) {
         status = sirix_serialiser_step(serialiser, COPY_STEP_BYTES, &a->text, &done, err);
+        if (status == SIRIX_OK) {
+            status = sirix_edit_pause(a->edit, err);
+        }
     }
     sirix_serialiser_free(serialiser);
     return status == SIRIX_OK ? put_text(a, to, sirix_buf_view(&a->text), err) : status;
@@ -501,7 +504,10 @@ static enum sirix_status do_test(struct applying *a, struct sirix_error *err)
         struct comparing pair = comparison.pairs[--comparison.count];
         struct sirix_document_node node;
 
-        status = sirix_edit_get(a->edit, pair.key, &node, err);
+        status = sirix_edit_step(a->edit, err);
+        if (status == SIRIX_OK) {
+            status = sirix_edit_get(a->edit, pair.key, &node, err);
+        }
         if (status == SIRIX_OK) {
             status = sirix_node_is_container(node.kind)
                          ? compare_container(a, &comparison, &node, pair.expected, err)
@@ -564,7 +570,10 @@ enum sirix_status sirix_patch_apply(struct sirix_edit *edit, struct sirix_json_t
     for (struct sirix_json_node *op = sirix_json_first(patch); op != NULL && status == SIRIX_OK;
          op = op->next) {
         sirix_arena_reset(&a.arena);
-        status = read_op(&a, op, err);
+        status = sirix_edit_step(edit, err);
+        if (status == SIRIX_OK) {
+            status = read_op(&a, op, err);
+        }
         if (status == SIRIX_OK) {
             status = do_op(&a, err);
         }

@@ -31,7 +31,7 @@ static int tear_down(void **state)
 /* Applies the diff of two views to the head of a branch, and commits. */
 static enum sirix_status apply_to(struct fixture *f, const struct sirix_view *before,
                                   const struct sirix_view *after, const char *branch,
-                                  struct sirix_map *keys, struct sirix_apply_result *result,
+                                  struct sirix_map *keys, struct sirix_apply_counts *result,
                                   struct sirix_error *err)
 {
     const struct sirix_diff_options options = {
@@ -107,7 +107,7 @@ static void applied_to_the_old_revision_a_diff_gives_the_new_one(void **state)
         }
         for (size_t a = 0; a < REVISIONS; a++) {
             for (size_t b = 0; b < REVISIONS; b++) {
-                struct sirix_apply_result result = {0};
+                struct sirix_apply_counts result = {0};
                 struct sirix_error err = {0};
                 struct sirix_map keys;
                 char branch[32];
@@ -264,7 +264,7 @@ static void changes_of_one_branch_merge_into_another_or_conflict(void **state)
         struct fixture f;
         struct sirix_view before;
         struct sirix_view after;
-        struct sirix_apply_result result = {0};
+        struct sirix_apply_counts result = {0};
         struct sirix_error err = {0};
         enum sirix_status status = SIRIX_OK;
         char *text = NULL;
@@ -302,7 +302,7 @@ static void applied_twice_everything_is_there_already(void **state)
     struct sirix_view before;
     struct sirix_view after;
     struct sirix_view head;
-    struct sirix_apply_result result = {0};
+    struct sirix_apply_counts result = {0};
     struct sirix_error err = {0};
     char *text = NULL;
     static const struct change changes[2][EDITS_MAX] = {
@@ -341,7 +341,7 @@ static void a_key_that_is_taken_gives_a_new_one_and_the_map_tells(void **state)
     struct fixture *f = *state;
     struct sirix_view base;
     struct sirix_view moved;
-    struct sirix_apply_result result = {0};
+    struct sirix_apply_counts result = {0};
     struct sirix_error err = {0};
     struct sirix_map keys;
     char *text = NULL;
@@ -405,7 +405,7 @@ static void anchors_are_found_where_an_equal_element_took_the_place(void **state
     struct sirix_view after;
     struct sirix_view view;
     struct sirix_edit *edit = NULL;
-    struct sirix_apply_result result = {0};
+    struct sirix_apply_counts result = {0};
     struct sirix_error err = {0};
     uint64_t p = 0;
     uint64_t q = 0;
@@ -442,7 +442,7 @@ static void large_values_come_along(void **state)
     struct fixture *f = *state;
     struct sirix_view before;
     struct sirix_view after;
-    struct sirix_apply_result result = {0};
+    struct sirix_apply_counts result = {0};
     struct sirix_error err = {0};
     struct sirix_buf text;
     char *there = NULL;

@@ -76,7 +76,7 @@ static void assert_both_ways(struct fixture *f, const struct sirix_view *a,
         const struct sirix_edit_commit commit = {.author = bytes_of("tester")};
         char *texts[3] = {text_of_view(f, before, 0), text_of_view(f, after, 0), NULL};
         struct sirix_json_tree trees[3];
-        struct sirix_apply_result result;
+        struct sirix_apply_counts result;
         struct sirix_branch_info info;
         struct sirix_published published;
         struct sirix_diff *diff = NULL;

@@ -94,7 +94,7 @@ static enum sirix_status run_apply(struct pair *p)
 {
     const struct sirix_diff_options options = {
         .old_view = &p->before, .new_view = &p->after, .reader = p->f.reader};
-    struct sirix_apply_result result = {0};
+    struct sirix_apply_counts result = {0};
     struct sirix_diff *diff = NULL;
     struct sirix_edit *edit = NULL;
     enum sirix_status status = sirix_diff_new(&options, &diff, NULL);

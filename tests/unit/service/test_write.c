@@ -72,19 +72,21 @@ static void a_kept_answer_is_read_as_it_was_written(void **state)
 {
     uint64_t keys_a[] = {1000, 1002, 900, UINT64_MAX, 0};
     uint64_t keys_b[] = {7};
-    const struct sirix_operation_result operations[] = {
+    struct sirix_operation_result operations[] = {
         {.node_keys = keys_a, .node_key_count = 5, .kind = SIRIX_VALUE_OBJECT, .changed = true},
         {.kind = SIRIX_VALUE_NUMBER, .equal_value = true, .changed = true},
         {.kind = SIRIX_VALUE_NONE},
         {.node_keys = keys_b, .node_key_count = 1, .kind = SIRIX_VALUE_NULL, .changed = true},
     };
+    const struct sirix_apply_result given = {.operations = operations, .operation_count = 4};
     struct sirix_apply_result result = {0};
     struct sirix_arena arena;
     struct sirix_buf answer;
 
     (void)state;
     sirix_arena_init(&arena, SIZE_MAX);
-    assert_int_equal(sirix_apply_answer_encode(operations, 4, &answer, NULL), SIRIX_OK);
+    assert_int_equal(sirix_apply_answer_encode(SIRIX_APPLY_OPERATIONS, &given, &answer, NULL),
+                     SIRIX_OK);
     assert_int_equal(sirix_apply_answer_decode(sirix_buf_view(&answer), &arena, &result, NULL),
                      SIRIX_OK);
 
@@ -107,14 +109,16 @@ static void a_kept_answer_is_read_as_it_was_written(void **state)
 static void an_answer_that_is_too_long_is_kept_without_its_operations(void **state)
 {
     static struct sirix_operation_result operations[SIRIX_APPLY_OPERATIONS_MAX];
+    const struct sirix_apply_result given = {.operations = operations,
+                                             .operation_count = SIRIX_APPLY_OPERATIONS_MAX};
     struct sirix_apply_result result = {.operations_known = true};
     struct sirix_arena arena;
     struct sirix_buf answer;
 
     (void)state;
     sirix_arena_init(&arena, SIZE_MAX);
-    assert_int_equal(
-        sirix_apply_answer_encode(operations, SIRIX_APPLY_OPERATIONS_MAX, &answer, NULL), SIRIX_OK);
+    assert_int_equal(sirix_apply_answer_encode(SIRIX_APPLY_OPERATIONS, &given, &answer, NULL),
+                     SIRIX_OK);
     assert_int_equal(answer.len, 1);
     assert_int_equal(sirix_apply_answer_decode(sirix_buf_view(&answer), &arena, &result, NULL),
                      SIRIX_OK);
@@ -124,31 +128,94 @@ static void an_answer_that_is_too_long_is_kept_without_its_operations(void **sta
     sirix_arena_deinit(&arena);
 }
 
-/* A damaged row is an error, never a wild read: the sanitizers are the judge. */
-static void a_damaged_answer_is_corrupt(void **state)
+static void the_counts_and_keys_of_a_diff_are_kept(void **state)
 {
-    uint64_t keys[] = {300, 302};
-    const struct sirix_operation_result operations[] = {
-        {.node_keys = keys, .node_key_count = 2, .kind = SIRIX_VALUE_ARRAY, .changed = true}};
+    struct sirix_key_pair keys[] = {{5, 900}, {6, 12}, {UINT64_C(1) << 40, 13}};
+    const struct sirix_apply_result given = {
+        .applied = 300, .already = 2, .tests = 1, .keys = keys, .key_count = 3};
+
+    (void)state;
+    for (int unchanged = 0; unchanged < 2; unchanged++) {
+        struct sirix_apply_result result = {0};
+        struct sirix_arena arena;
+        struct sirix_buf answer;
+
+        sirix_arena_init(&arena, SIZE_MAX);
+        assert_int_equal(sirix_apply_answer_encode(SIRIX_APPLY_DIFF, &given, &answer, NULL),
+                         SIRIX_OK);
+        if (unchanged == 1) {
+            sirix_apply_answer_unchanged(&answer);
+        }
+        assert_int_equal(sirix_apply_answer_decode(sirix_buf_view(&answer), &arena, &result, NULL),
+                         SIRIX_OK);
+        assert_int_equal(result.result.changed, unchanged == 0);
+        assert_true(result.operations_known);
+        assert_true(result.applied == 300 && result.already == 2 && result.tests == 1);
+        assert_int_equal(result.key_count, 3);
+        assert_memory_equal(result.keys, keys, sizeof(keys));
+        sirix_buf_deinit(&answer);
+        sirix_arena_deinit(&arena);
+    }
+}
+
+static void keys_that_are_too_many_are_not_kept_but_the_counts_are(void **state)
+{
+    static struct sirix_key_pair keys[SIRIX_APPLY_KEYS_MAX];
+    const struct sirix_apply_result given = {
+        .applied = SIRIX_APPLY_KEYS_MAX, .keys = keys, .key_count = SIRIX_APPLY_KEYS_MAX};
+    struct sirix_apply_result result = {.operations_known = true};
+    struct sirix_arena arena;
     struct sirix_buf answer;
 
     (void)state;
-    assert_int_equal(sirix_apply_answer_encode(operations, 1, &answer, NULL), SIRIX_OK);
-    for (size_t len = 1; len < answer.len; len++) {
-        struct sirix_apply_result result = {0};
-        struct sirix_arena arena;
-        uint8_t *cut = malloc(len);
-
-        assert_non_null(cut);
-        memcpy(cut, answer.data, len);
-        sirix_arena_init(&arena, SIZE_MAX);
-        assert_int_equal(sirix_apply_answer_decode((struct sirix_bytes){.data = cut, .len = len},
-                                                   &arena, &result, NULL),
-                         SIRIX_CORRUPT);
-        sirix_arena_deinit(&arena);
-        free(cut);
+    for (uint64_t i = 0; i < SIRIX_APPLY_KEYS_MAX; i++) {
+        keys[i] = (struct sirix_key_pair){.source_key = 2 + 2 * i, .node_key = 900000 + i};
     }
+    sirix_arena_init(&arena, SIZE_MAX);
+    assert_int_equal(sirix_apply_answer_encode(SIRIX_APPLY_DIFF, &given, &answer, NULL), SIRIX_OK);
+    assert_int_equal(sirix_apply_answer_decode(sirix_buf_view(&answer), &arena, &result, NULL),
+                     SIRIX_OK);
+    assert_false(result.operations_known);
+    assert_true(result.result.changed && result.applied == SIRIX_APPLY_KEYS_MAX);
+    assert_int_equal(result.key_count, 0);
     sirix_buf_deinit(&answer);
+    sirix_arena_deinit(&arena);
+}
+
+/* A damaged row is an error, never a wild read: the sanitizers are the judge. */
+static void a_damaged_answer_is_corrupt(void **state)
+{
+    uint64_t node_keys[] = {300, 302};
+    struct sirix_operation_result operations[] = {
+        {.node_keys = node_keys, .node_key_count = 2, .kind = SIRIX_VALUE_ARRAY, .changed = true}};
+    struct sirix_key_pair keys[] = {{5, 900}, {6, 12}};
+    const struct sirix_apply_result given = {
+        .operations = operations, .operation_count = 1, .keys = keys, .key_count = 2};
+
+    (void)state;
+    for (int source = SIRIX_APPLY_OPERATIONS; source <= SIRIX_APPLY_DIFF; source++) {
+        struct sirix_buf answer;
+
+        assert_int_equal(
+            sirix_apply_answer_encode((enum sirix_apply_source)source, &given, &answer, NULL),
+            SIRIX_OK);
+        for (size_t len = 1; len < answer.len; len++) {
+            struct sirix_apply_result result = {0};
+            struct sirix_arena arena;
+            uint8_t *cut = malloc(len);
+
+            assert_non_null(cut);
+            memcpy(cut, answer.data, len);
+            sirix_arena_init(&arena, SIZE_MAX);
+            assert_int_equal(
+                sirix_apply_answer_decode((struct sirix_bytes){.data = cut, .len = len}, &arena,
+                                          &result, NULL),
+                SIRIX_CORRUPT);
+            sirix_arena_deinit(&arena);
+            free(cut);
+        }
+        sirix_buf_deinit(&answer);
+    }
 }
 
 static void an_answer_of_numbers_is_read_as_it_was_written_and_no_other_way(void **state)
@@ -180,6 +247,8 @@ static void an_answer_of_numbers_is_read_as_it_was_written_and_no_other_way(void
     }
 }
 
+static const struct sirix_write_options no_options = {.has_expected = false};
+
 static void operations_are_checked_before_anything_is_opened(void **state)
 {
     static char big[SIRIX_APPLY_VALUE_BYTES_MAX + 1];
@@ -204,12 +273,59 @@ static void operations_are_checked_before_anything_is_opened(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct sirix_operation operations[] = {{.kind = SIRIX_OPERATION_DELETE},
                                                      cases[i].operation};
+        const struct sirix_apply_request wanted = {.operations = operations, .operation_count = 2};
         struct sirix_error err = {0};
-        assert_int_equal(sirix_apply_check(operations, 2, &err), cases[i].status);
+        assert_int_equal(sirix_apply_check(&wanted, &no_options, &err), cases[i].status);
         assert_string_equal(err.field, cases[i].field);
     }
-    assert_int_equal(sirix_apply_check(NULL, 0, NULL), SIRIX_INVALID);
-    assert_int_equal(sirix_apply_check(NULL, SIRIX_APPLY_OPERATIONS_MAX + 1, NULL), SIRIX_INVALID);
+}
+
+static void a_request_is_checked_before_anything_is_opened(void **state)
+{
+    static char big[SIRIX_APPLY_VALUE_BYTES_MAX + 1];
+    const struct sirix_write_options keyed = {.idempotency_key = {.data = "k", .len = 1}};
+    const struct sirix_bytes text = {.data = "[]", .len = 2};
+    const struct sirix_operation one[] = {{.kind = SIRIX_OPERATION_DELETE}};
+    const struct {
+        struct sirix_apply_request wanted;
+        bool keyed;
+        enum sirix_status status;
+        const char *field;
+    } cases[] = {
+        {{.operation_count = 0}, false, SIRIX_INVALID, "operations"},
+        {{.operation_count = SIRIX_APPLY_OPERATIONS_MAX + 1}, false, SIRIX_INVALID, "operations"},
+        {{.source = SIRIX_APPLY_PATCH, .patch = text}, true, SIRIX_OK, ""},
+        {{.source = SIRIX_APPLY_PATCH, .patch_streamed = true}, false, SIRIX_OK, ""},
+        {{.source = SIRIX_APPLY_PATCH}, false, SIRIX_INVALID, "json_patch"},
+        {{.source = SIRIX_APPLY_PATCH, .patch = {.data = big, .len = sizeof(big)}},
+         false,
+         SIRIX_INVALID,
+         "json_patch"},
+        {{.source = SIRIX_APPLY_PATCH, .patch = text, .operations = one, .operation_count = 1},
+         false,
+         SIRIX_INVALID,
+         "operations"},
+        {{.source = SIRIX_APPLY_DIFF}, false, SIRIX_INVALID, "diff.to"},
+        {{.source = SIRIX_APPLY_DIFF, .to = {.which = SIRIX_VIEW_WHICH_REVISION}},
+         false,
+         SIRIX_OK,
+         ""},
+        {{.source = SIRIX_APPLY_DIFF, .to = {.timestamp = text}}, false, SIRIX_OK, ""},
+        {{.operations = one, .operation_count = 1, .dry_run = true}, false, SIRIX_OK, ""},
+        {{.operations = one, .operation_count = 1, .dry_run = true},
+         true,
+         SIRIX_INVALID,
+         "options.idempotency_key"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sirix_error err = {0};
+        assert_int_equal(
+            sirix_apply_check(&cases[i].wanted, cases[i].keyed ? &keyed : &no_options, &err),
+            cases[i].status);
+        assert_string_equal(err.field, cases[i].field);
+    }
 }
 
 int main(void)
@@ -219,9 +335,12 @@ int main(void)
         cmocka_unit_test(the_longest_author_fits_into_a_record),
         cmocka_unit_test(a_kept_answer_is_read_as_it_was_written),
         cmocka_unit_test(an_answer_that_is_too_long_is_kept_without_its_operations),
+        cmocka_unit_test(the_counts_and_keys_of_a_diff_are_kept),
+        cmocka_unit_test(keys_that_are_too_many_are_not_kept_but_the_counts_are),
         cmocka_unit_test(a_damaged_answer_is_corrupt),
         cmocka_unit_test(an_answer_of_numbers_is_read_as_it_was_written_and_no_other_way),
         cmocka_unit_test(operations_are_checked_before_anything_is_opened),
+        cmocka_unit_test(a_request_is_checked_before_anything_is_opened),
     };
     return cmocka_run_group_tests_name("service write", tests, NULL, NULL);
 }
