@@ -43,14 +43,37 @@ struct sirix_operation {
     const struct sirix_source *source; /* its text piece by piece, if not NULL. */
 };
 
+enum sirix_apply_source {
+    SIRIX_APPLY_OPERATIONS,
+    SIRIX_APPLY_JSON_PATCH,
+    SIRIX_APPLY_DIFF,
+};
+
+/* Zero-initialise; only the fields of its source are read. */
 struct sirix_apply_request {
     const char *database;
     const char *resource;
     const char *branch; /* NULL: main. */
     struct sirix_write_options write;
-    const struct sirix_operation *operations; /* 1 to 10,000; done in order, all or none. */
+    enum sirix_apply_source source;
+    /* SIRIX_APPLY_OPERATIONS: 1 to 10,000; done in order, all or none. */
+    const struct sirix_operation *operations;
     size_t operation_count;
-    bool force_revision; /* Make a revision even if nothing changed. */
+    /*
+     * SIRIX_APPLY_JSON_PATCH: the text of an RFC 6902 patch, at most 64 MiB and 1,000,000 operations,
+     * or its text piece by piece, if not NULL.
+     */
+    struct sirix_bytes json_patch;
+    const struct sirix_source *json_patch_source;
+    /*
+     * SIRIX_APPLY_DIFF: what changed from one revision of this resource to another, done again on the
+     * branch. SIRIX_CONFLICT (apply_conflict) names the first node that the branch has otherwise.
+     */
+    bool has_diff_from; /* Else the parent of diff_to. */
+    struct sirix_view diff_from;
+    struct sirix_view diff_to; /* Must name something. */
+    bool force_revision;       /* Make a revision even if nothing changed. */
+    bool dry_run;              /* Check and do everything, but keep nothing. */
 };
 
 struct sirix_operation_result {
@@ -61,10 +84,21 @@ struct sirix_operation_result {
     bool changed;
 };
 
+/* A node that a diff inserted under another key than it has in the diff's new revision. */
+struct sirix_key_pair {
+    uint64_t source_key;
+    uint64_t node_key;
+};
+
 struct sirix_apply_result {
     struct sirix_write_result result;
     const struct sirix_operation_result *operations;
-    size_t count; /* As many as operations. */
+    size_t count;     /* As many as operations; 0 where they were too large for the answer. */
+    uint64_t applied; /* Of a patch: operations but tests; of a diff: changes done. */
+    uint64_t already; /* Of a diff: changes whose result was there. */
+    uint64_t tests;   /* Of a patch: tests that passed. */
+    const struct sirix_key_pair *keys; /* Of a diff, by source_key; at most 50,000. */
+    size_t key_count;
 };
 
 /* One message where it fits, else a stream: the caller need not know. */

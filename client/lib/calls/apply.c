@@ -1,6 +1,6 @@
 /*
- * A list of operations as one revision: in one message where every value and the whole fit, else as
- * a stream, in which all values come in pieces behind the list.
+ * Changes as one revision: in one message where every value and the whole fit, else as a stream, in
+ * which all values, or the text of the patch, come in pieces behind the rest.
  */
 #include "lib/calls/encode.h"
 #include "lib/upload.h"
@@ -37,6 +37,12 @@ static bool has_value(const struct sirix_operation *operation)
 /* Whether some value can only be streamed. */
 static bool needs_stream(const struct sirix_apply_request *request)
 {
+    if (request->source == SIRIX_APPLY_JSON_PATCH) {
+        return request->json_patch_source != NULL || request->json_patch.len > VALUE_BYTES_MAX;
+    }
+    if (request->source == SIRIX_APPLY_DIFF) {
+        return false;
+    }
     for (size_t i = 0; i < request->operation_count; i++) {
         const struct sirix_operation *operation = &request->operations[i];
 
@@ -50,8 +56,7 @@ static bool needs_stream(const struct sirix_apply_request *request)
 
 /* --- Encoding --------------------------------------------------------------------------------- */
 
-static PB(Value) *
-    encode_value(const struct sirix_operation *operation, bool streamed, PB(Value) * value)
+static PB(Value) * encode_value(struct sirix_bytes json, bool streamed, PB(Value) * value)
 {
     sirix__storage__v1__value__init(value);
     if (streamed) {
@@ -59,7 +64,7 @@ static PB(Value) *
         value->streamed = 1;
     } else {
         value->form_case = SIRIX__STORAGE__V1__VALUE__FORM_JSON;
-        value->json = sirix_message_from_bytes(operation->json);
+        value->json = sirix_message_from_bytes(json);
     }
     return value;
 }
@@ -74,7 +79,7 @@ static void encode_insert(const struct sirix_operation *operation, bool streamed
         to->insert.member_case = SIRIX__STORAGE__V1__INSERT__MEMBER_NAME;
         to->insert.name = sirix_message_from_bytes(operation->name);
     }
-    to->insert.value = encode_value(operation, streamed, &to->value);
+    to->insert.value = encode_value(operation->json, streamed, &to->value);
     to->operation.kind_case = SIRIX__STORAGE__V1__OPERATION__KIND_INSERT;
     to->operation.insert = &to->insert;
 }
@@ -104,14 +109,14 @@ static void encode_operation(const struct sirix_operation *operation, bool strea
     case SIRIX_OPERATION_UPDATE:
         sirix__storage__v1__update__init(&to->update);
         to->update.node_key = operation->node_key;
-        to->update.value = encode_value(operation, streamed, &to->value);
+        to->update.value = encode_value(operation->json, streamed, &to->value);
         to->operation.kind_case = SIRIX__STORAGE__V1__OPERATION__KIND_UPDATE;
         to->operation.update = &to->update;
         break;
     case SIRIX_OPERATION_REPLACE:
         sirix__storage__v1__replace__init(&to->replace);
         to->replace.node_key = operation->node_key;
-        to->replace.value = encode_value(operation, streamed, &to->value);
+        to->replace.value = encode_value(operation->json, streamed, &to->value);
         to->operation.kind_case = SIRIX__STORAGE__V1__OPERATION__KIND_REPLACE;
         to->operation.replace = &to->replace;
         break;
@@ -158,7 +163,49 @@ static enum sirix_status encode_operations(const struct sirix_apply_request *req
     return SIRIX_OK;
 }
 
+/* What a patch or diff points to. */
+struct source_messages {
+    PB(Value) patch;
+    PB(DiffSource) diff;
+    PB(View) from;
+    PB(View) to;
+};
+
+static void encode_source(const struct sirix_apply_request *request, bool streamed,
+                          struct source_messages *to, PB(ApplyRequest) * message)
+{
+    if (request->source == SIRIX_APPLY_JSON_PATCH) {
+        message->source_case = SIRIX__STORAGE__V1__APPLY_REQUEST__SOURCE_JSON_PATCH;
+        message->json_patch = encode_value(request->json_patch, streamed, &to->patch);
+        return;
+    }
+    sirix__storage__v1__diff_source__init(&to->diff);
+    if (request->has_diff_from) {
+        /* The default view is the head of main here; an absent one would be the parent of `to`. */
+        (void)sirix_encode_view(&request->diff_from, &to->from);
+        to->diff.from = &to->from;
+    }
+    to->diff.to = sirix_encode_view(&request->diff_to, &to->to);
+    message->source_case = SIRIX__STORAGE__V1__APPLY_REQUEST__SOURCE_DIFF;
+    message->diff = &to->diff;
+}
+
 /* --- The answer ------------------------------------------------------------------------------- */
+
+static enum sirix_status fill_keys(struct sirix_arena *arena, const PB(ApplyResponse) * from,
+                                   struct sirix_apply_result *result, struct sirix_error *err)
+{
+    struct sirix_key_pair *keys = NULL;
+    enum sirix_status status = SIRIX_ANSWER_ARRAY(arena, from->n_keys, &keys, err);
+
+    for (size_t i = 0; status == SIRIX_OK && i < from->n_keys; i++) {
+        keys[i] = (struct sirix_key_pair){.source_key = from->keys[i]->source_key,
+                                          .node_key = from->keys[i]->node_key};
+    }
+    result->keys = keys;
+    result->key_count = from->n_keys;
+    return status;
+}
 
 static enum sirix_status fill_result(struct sirix_arena *arena, const ProtobufCMessage *message,
                                      void *answer, struct sirix_error *err)
@@ -182,7 +229,10 @@ static enum sirix_status fill_result(struct sirix_arena *arena, const ProtobufCM
     result->result = sirix_decode_write(from->result);
     result->operations = operations;
     result->count = from->n_operations;
-    return status;
+    result->applied = from->applied;
+    result->already = from->already;
+    result->tests = from->tests;
+    return status == SIRIX_OK ? fill_keys(arena, from, result, err) : status;
 }
 
 /* --- Streaming -------------------------------------------------------------------------------- */
@@ -240,22 +290,28 @@ static enum sirix_status send_text(struct sirix_upload *upload, uint32_t index,
     return status;
 }
 
+static enum sirix_status send_value(struct sirix_upload *upload, uint32_t index,
+                                    struct sirix_bytes text, const struct sirix_source *source,
+                                    struct sirix_error *err)
+{
+    return source != NULL ? send_source(upload, index, source, err)
+                          : send_text(upload, index, text, err);
+}
+
 static enum sirix_status send_values(struct sirix_upload *upload,
                                      const struct sirix_apply_request *request,
                                      struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
 
+    if (request->source == SIRIX_APPLY_JSON_PATCH) {
+        return send_value(upload, 0, request->json_patch, request->json_patch_source, err);
+    }
     for (size_t i = 0; i < request->operation_count && status == SIRIX_OK; i++) {
         const struct sirix_operation *operation = &request->operations[i];
 
-        if (!has_value(operation)) {
-            continue;
-        }
-        if (operation->source != NULL) {
-            status = send_source(upload, (uint32_t)i, operation->source, err);
-        } else {
-            status = send_text(upload, (uint32_t)i, operation->json, err);
+        if (has_value(operation)) {
+            status = send_value(upload, (uint32_t)i, operation->json, operation->source, err);
         }
     }
     return status;
@@ -328,17 +384,11 @@ apply_at_once(struct sirix_client *client, const PB(ApplyRequest) * message,
     return status;
 }
 
-enum sirix_status sirix_client_apply(struct sirix_client *client,
-                                     const struct sirix_apply_request *request,
-                                     const struct sirix_call_options *call,
-                                     struct sirix_apply_result **out_result,
-                                     struct sirix_error *err)
+/* Operations in one message, unless they need or turn out to need a stream. */
+static enum sirix_status encode_list(const struct sirix_apply_request *request,
+                                     struct sirix_arena *arena, PB(ApplyRequest) * message,
+                                     bool *streamed, struct sirix_error *err)
 {
-    PB(ApplyRequest) message = PB_INIT(APPLY_REQUEST);
-    PB(WriteOptions) options;
-    struct sirix_arena arena;
-    bool streamed = needs_stream(request);
-
     if (request->operation_count == 0 || request->operation_count > OPERATIONS_MAX) {
         enum sirix_status refused = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SIZE_LIMIT,
                                                       "%zu operations; there may be 1 to %d",
@@ -346,17 +396,39 @@ enum sirix_status sirix_client_apply(struct sirix_client *client,
         sirix_error_set_field(err, "operations");
         return refused;
     }
+    enum sirix_status status = encode_operations(request, *streamed, arena, message, err);
+    if (status == SIRIX_OK && !*streamed &&
+        protobuf_c_message_get_packed_size(&message->base) > SIRIX_MESSAGE_BYTES_MAX) {
+        *streamed = true;
+        status = encode_operations(request, true, arena, message, err);
+    }
+    return status;
+}
+
+enum sirix_status sirix_client_apply(struct sirix_client *client,
+                                     const struct sirix_apply_request *request,
+                                     const struct sirix_call_options *call,
+                                     struct sirix_apply_result **out_result,
+                                     struct sirix_error *err)
+{
+    PB(ApplyRequest) message = PB_INIT(APPLY_REQUEST);
+    struct source_messages source;
+    PB(WriteOptions) options;
+    struct sirix_arena arena;
+    bool streamed = needs_stream(request);
+    enum sirix_status status = SIRIX_OK;
+
     sirix_arena_init(&arena, MESSAGES_BYTES_MAX);
     message.database = sirix_message_from_str(request->database);
     message.resource = sirix_message_from_str(request->resource);
     message.branch = sirix_message_from_str(request->branch);
     message.options = sirix_encode_write(&request->write, &options);
     message.force_revision = request->force_revision;
-    enum sirix_status status = encode_operations(request, streamed, &arena, &message, err);
-    if (status == SIRIX_OK && !streamed &&
-        protobuf_c_message_get_packed_size(&message.base) > SIRIX_MESSAGE_BYTES_MAX) {
-        streamed = true;
-        status = encode_operations(request, streamed, &arena, &message, err);
+    message.dry_run = request->dry_run;
+    if (request->source == SIRIX_APPLY_OPERATIONS) {
+        status = encode_list(request, &arena, &message, &streamed, err);
+    } else {
+        encode_source(request, streamed, &source, &message);
     }
     if (status == SIRIX_OK && streamed) {
         status = apply_streamed(client, &message, request, call, out_result, err);

@@ -184,6 +184,12 @@ class Service(rpc.StorageServicer):
             result = reply.operations.add(kind=pb.NODE_KIND_STRING, changed=True)
             if operation.WhichOneof("kind") == "insert":
                 result.node_keys.extend([10, 12])
+        if request.WhichOneof("source") == "json_patch":
+            reply.applied, reply.tests = len(request.json_patch.json), int(request.dry_run)
+        elif request.WhichOneof("source") == "diff":
+            reply.applied = request.diff.to.revision
+            reply.already = getattr(request.diff, "from").revision
+            reply.keys.add(source_key=7, node_key=9)
         return reply
 
     def ApplyStream(self, requests, context):
@@ -197,6 +203,8 @@ class Service(rpc.StorageServicer):
         reply = pb.ApplyResponse(result=pb.WriteResult(revision=5, changed=True))
         for i in range(count):
             reply.operations.add(node_keys=[sizes[i]])
+        if count == 0:
+            reply.applied = sizes[0]
         return reply
 
     def Import(self, requests, context):

@@ -248,6 +248,51 @@ static void no_operation_and_too_many_are_refused_before_sending(void **state)
     free(many);
 }
 
+static void a_patch_is_sent_as_it_is_and_its_counts_come_back(void **state)
+{
+    struct sirix_apply_result *result = NULL;
+    const struct sirix_apply_request request = {
+        .database = "db",
+        .resource = "res",
+        .source = SIRIX_APPLY_JSON_PATCH,
+        .json_patch = bytes("[ ]"),
+        .dry_run = true,
+    };
+
+    (void)state;
+    assert_int_equal(sirix_client_apply(client, &request, NULL, &result, &err), SIRIX_OK);
+
+    /* The fake server answers the patch's size, and 1 test of a dry run. */
+    assert_int_equal(result->applied, 3);
+    assert_int_equal(result->tests, 1);
+    assert_int_equal(result->count, 0);
+    sirix_client_free(result);
+}
+
+static void a_diff_is_named_by_its_ends_and_its_keys_come_back(void **state)
+{
+    struct sirix_apply_result *result = NULL;
+    struct sirix_apply_request request = {
+        .database = "db",
+        .resource = "res",
+        .source = SIRIX_APPLY_DIFF,
+        .diff_to = {.kind = SIRIX_VIEW_REVISION, .revision = 8},
+        .diff_from = {.kind = SIRIX_VIEW_REVISION, .revision = 3},
+    };
+
+    (void)state;
+    for (uint64_t has_from = 0; has_from < 2; has_from++) {
+        request.has_diff_from = has_from == 1;
+        assert_int_equal(sirix_client_apply(client, &request, NULL, &result, &err), SIRIX_OK);
+        assert_int_equal(result->applied, 8); /* The revisions, from the fake server. */
+        assert_int_equal(result->already, 3 * has_from);
+        assert_int_equal(result->key_count, 1);
+        assert_int_equal(result->keys[0].source_key, 7);
+        assert_int_equal(result->keys[0].node_key, 9);
+        sirix_client_free(result);
+    }
+}
+
 static void a_revert_names_what_came_back(void **state)
 {
     struct sirix_revert_result result;
@@ -359,6 +404,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(operations_and_their_results_correspond, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_operation_and_too_many_are_refused_before_sending,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_patch_is_sent_as_it_is_and_its_counts_come_back, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_diff_is_named_by_its_ends_and_its_keys_come_back, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_revert_names_what_came_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(labels_and_branches_are_made_listed_and_deleted, set_up,
                                         tear_down),

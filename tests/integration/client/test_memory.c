@@ -129,6 +129,20 @@ static enum sirix_status apply_streamed(void)
     return status;
 }
 
+static enum sirix_status apply_diff(void)
+{
+    const struct sirix_apply_request request = {
+        .database = "db",
+        .resource = "res",
+        .source = SIRIX_APPLY_DIFF,
+        .diff_to = {.kind = SIRIX_VIEW_REVISION, .revision = 3}};
+    struct sirix_apply_result *result = NULL;
+    enum sirix_status status = sirix_client_apply(client, &request, NULL, &result, NULL);
+
+    sirix_client_free(result);
+    return status;
+}
+
 static enum sirix_status create_snapshot(void)
 {
     const struct sirix_create_snapshot_request request = {
@@ -189,8 +203,8 @@ static void a_read_without_memory_says_so(void **state)
 
 static void a_write_without_memory_for_its_answer_leaves_the_outcome_open(void **state)
 {
-    static enum sirix_status (*const WRITES[])(void) = {apply, apply_streamed, create_snapshot,
-                                                        import};
+    static enum sirix_status (*const WRITES[])(void) = {apply, apply_streamed, apply_diff,
+                                                        create_snapshot, import};
 
     (void)state;
     for (size_t i = 0; i < sizeof(WRITES) / sizeof(WRITES[0]); i++) {

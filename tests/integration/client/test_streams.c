@@ -399,6 +399,29 @@ static void many_small_values_that_pass_a_message_together_are_streamed(void **s
     free(text);
 }
 
+static void a_large_patch_or_a_source_of_one_is_streamed(void **state)
+{
+    enum { BIG = 3 * 1024 * 1024 };
+    char *text = big_text(BIG);
+    struct text_source reader = {.text = sirix_bytes_from_str("[1,2,3]"), .piece = 2};
+    struct sirix_source source = text_source(&reader);
+    struct sirix_apply_request request = {.database = "db",
+                                          .resource = "res",
+                                          .source = SIRIX_APPLY_JSON_PATCH,
+                                          .json_patch = {.data = text, .len = BIG}};
+    struct sirix_apply_result *result = NULL;
+
+    (void)state;
+    assert_int_equal(sirix_client_apply(client, &request, NULL, &result, &err), SIRIX_OK);
+    assert_int_equal(result->applied, BIG);
+    sirix_client_free(result);
+    request.json_patch_source = &source;
+    assert_int_equal(sirix_client_apply(client, &request, NULL, &result, &err), SIRIX_OK);
+    assert_int_equal(result->applied, 7);
+    sirix_client_free(result);
+    free(text);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -420,6 +443,7 @@ int main(int argc, char **argv)
         TEST(a_source_that_fails_breaks_the_import_off),
         TEST(large_values_and_sources_are_streamed_to_their_operations),
         TEST(many_small_values_that_pass_a_message_together_are_streamed),
+        TEST(a_large_patch_or_a_source_of_one_is_streamed),
     };
 
     program = server_program_from(argc, argv);
