@@ -342,5 +342,6 @@ struct sirix_diff_counts sirix_diff_stream_counts(const struct sirix_diff_stream
                                                   bool *out_truncated)
 {
     *out_truncated = stream->truncated;
-    return stream->diff == NULL ? (struct sirix_diff_counts){0} : sirix_diff_counts(stream->diff);
+    return stream->diff == NULL ? sirix_patch_writer_changes(stream->patch)
+                                : sirix_diff_counts(stream->diff);
 }

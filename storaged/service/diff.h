@@ -77,7 +77,7 @@ enum sirix_status sirix_diff_stream_patch(struct sirix_diff_stream *stream,
                                           struct sirix_bytes *out_piece,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* After the last changes or piece: of the whole diff. Of a patch there are no counts: all 0. */
+/* After the last changes or piece: of the whole diff, in either form. */
 struct sirix_diff_counts sirix_diff_stream_counts(const struct sirix_diff_stream *stream,
                                                   bool *out_truncated);
 

@@ -46,6 +46,9 @@ void sirix_patch_writer_free(struct sirix_patch_writer *writer);
 
 uint64_t sirix_patch_writer_count(const struct sirix_patch_writer *writer);
 
+/* Of the whole diff that the patch says; an operation may say several changes, or a part of one. */
+struct sirix_diff_counts sirix_patch_writer_changes(const struct sirix_patch_writer *writer);
+
 /*
  * Appends about max_bytes more (a path, or a long string's chunk, may pass it). The reader may yield
  * between steps.

@@ -67,6 +67,11 @@ uint64_t sirix_patch_writer_count(const struct sirix_patch_writer *writer)
     return writer->op_count;
 }
 
+struct sirix_diff_counts sirix_patch_writer_changes(const struct sirix_patch_writer *writer)
+{
+    return sirix_diff_counts(writer->diff);
+}
+
 /* --- Writing ------------------------------------------------------------------------------------ */
 
 /* Sets pointer to that of a child of the item's container: a position, or the name a side gives it. */

@@ -731,6 +731,22 @@ class Comparing(case.DaemonCase):
 def apply_patch(document, patch):
     """RFC 6902, the part that a diff writes."""
     document = {"": document}
+    def test_both_formats_count_the_whole_diff(self):
+        pb = case.pb
+        name = self.resource('{"a":1,"b":[1,2,3],"c":{"d":true},"e":"x","f":0}')
+
+        def key(path):
+            return self.node(name, path).node_key
+
+        self.apply(name, update(key("/a"), "2"), delete(key("/f")), replace(key("/c"), "7"),
+                   rename(key("/e"), b"g"), insert("[9]", name=b"h"),
+                   move(key("/b/[2]"), node_key=key("/b"), position=pb.POSITION_FIRST_CHILD))
+        _, native = self.diff(name)
+        self.assertEqual((native.updates, native.deletes, native.replaces, native.renames,
+                          native.inserts, native.moves), (1, 1, 1, 1, 1, 1))
+        _, patch = self.diff(name, format=pb.DIFF_FORMAT_JSON_PATCH)
+        self.assertEqual(patch, native)
+
 
     def find(pointer):
         steps = ["" ] + [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]
