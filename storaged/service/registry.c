@@ -235,13 +235,6 @@ enum sirix_status sirix_registry_acquire(struct sirix_registry *registry, struct
     return status;
 }
 
-void sirix_registry_ref(struct sirix_handle *handle)
-{
-    (void)pthread_mutex_lock(&handle->registry->mutex);
-    handle->refs++;
-    (void)pthread_mutex_unlock(&handle->registry->mutex);
-}
-
 void sirix_registry_release(struct sirix_handle *handle)
 {
     if (handle == NULL) {

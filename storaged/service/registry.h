@@ -68,7 +68,6 @@ enum sirix_status sirix_registry_drop(struct sirix_registry *registry, struct si
 enum sirix_status sirix_registry_acquire(struct sirix_registry *registry, struct sirix_bytes name,
                                          struct sirix_handle **out_handle,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
-void sirix_registry_ref(struct sirix_handle *handle);
 void sirix_registry_release(struct sirix_handle *handle);
 
 /* The names, in byte order, after `after` (empty: all). One malloc'ed block, the caller's to free. */

@@ -227,18 +227,6 @@ enum sirix_status sirix_json_pointer_add_position(struct sirix_buf *buf, uint64_
     return add_position(buf, position, POINTER, err);
 }
 
-enum sirix_status sirix_json_path_add_name(struct sirix_buf *buf, struct sirix_bytes canonical,
-                                           struct sirix_error *err)
-{
-    return add_name(buf, canonical, PATH, err);
-}
-
-enum sirix_status sirix_json_path_add_position(struct sirix_buf *buf, uint64_t position,
-                                               struct sirix_error *err)
-{
-    return add_position(buf, position, PATH, err);
-}
-
 enum sirix_status sirix_json_pointer_format(struct sirix_buf *buf,
                                             const struct sirix_json_steps *steps,
                                             struct sirix_error *err)

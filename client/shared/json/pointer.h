@@ -47,15 +47,11 @@ enum sirix_status sirix_json_path_parse(struct sirix_arena *arena, struct sirix_
                                         struct sirix_json_steps *out,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Append one step, with its slash, to a pointer or path under construction. */
+/* Append one step, with its slash, to a pointer under construction. */
 enum sirix_status sirix_json_pointer_add_name(struct sirix_buf *buf, struct sirix_bytes canonical,
                                               struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_json_pointer_add_position(struct sirix_buf *buf, uint64_t position,
                                                   struct sirix_error *err) SIRIX_MUST_CHECK;
-enum sirix_status sirix_json_path_add_name(struct sirix_buf *buf, struct sirix_bytes canonical,
-                                           struct sirix_error *err) SIRIX_MUST_CHECK;
-enum sirix_status sirix_json_path_add_position(struct sirix_buf *buf, uint64_t position,
-                                               struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* Append all steps. */
 enum sirix_status sirix_json_pointer_format(struct sirix_buf *buf,

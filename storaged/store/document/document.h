@@ -100,8 +100,6 @@ enum sirix_status sirix_walk_new(struct sirix_document *document, uint64_t key,
 void sirix_walk_free(struct sirix_walk *walk);
 enum sirix_status sirix_walk_next(struct sirix_walk *walk, struct sirix_document_node *out_node,
                                   uint32_t *out_depth, struct sirix_error *err) SIRIX_MUST_CHECK;
-/* The last given node's children are left out. */
-void sirix_walk_skip_children(struct sirix_walk *walk);
 
 /* --- Paths --------------------------------------------------------------------------------------- */
 

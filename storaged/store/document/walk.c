@@ -52,11 +52,6 @@ void sirix_walk_free(struct sirix_walk *walk)
     free(walk);
 }
 
-void sirix_walk_skip_children(struct sirix_walk *walk)
-{
-    walk->descend = false;
-}
-
 static enum sirix_status grow(struct sirix_walk *walk, struct sirix_error *err)
 {
     uint32_t cap = walk->cap == 0 ? FRAMES_MIN : walk->cap * 2;
