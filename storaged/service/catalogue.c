@@ -437,11 +437,11 @@ static enum sirix_status drop_resource(void *context, struct sirix_once *once,
                                        struct sirix_answer *answer, struct sirix_error *err)
 {
     const struct resource_change *change = context;
-    struct sirix_view head = {0};
+    uint64_t revision = 0;
 
-    enum sirix_status status = sirix_write_head(change->write, &head, err);
+    /* Of the rows alone: a resource with a damaged head goes as any other. */
+    enum sirix_status status = sirix_write_head_revision(change->write, &revision, err);
     if (status == SIRIX_OK) {
-        sirix_view_close(&head);
         tell_dropped(context, NULL, answer);
         status = sirix_resource_drop_once(sirix_handle_database(change->write->target.handle),
                                           change->resource, once, err);
@@ -524,14 +524,9 @@ enum sirix_status sirix_service_get_resource(const struct sirix_request *request
     struct sirix_resource_details details = {0};
     struct sirix_target target = {0};
     bool more = false;
-    enum sirix_status status = SIRIX_OK;
 
-    if (wanted->resource.len == 0) {
-        status = sirix_name_check(SIRIX_NAME_RESOURCE, wanted->resource, "resource", err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_target_open(request, wanted->database, wanted->resource, &target, err);
-    }
+    enum sirix_status status =
+        sirix_target_open_named(request, wanted->database, wanted->resource, &target, err);
     if (status == SIRIX_OK) {
         status = fill_details(request, &target, wanted, arena, &details, err);
         sirix_target_close(&target);

@@ -42,26 +42,45 @@ static enum sirix_status make_cursor(struct sirix_arena *arena, uint64_t revisio
                             out_cursor, err);
 }
 
-/* What names of branches a page can tell. */
+/* Names of branches: mostly that of the revision before. */
 struct branch_names {
+    struct sirix_target *target;
+    bool known;
     uint64_t id;
-    struct sirix_bytes name;
+    struct sirix_bytes name; /* In the arena. */
 };
 
-static struct branch_names known_names(const struct sirix_view *view,
-                                       const struct sirix_view_request *wanted, bool continued)
+static enum sirix_status name_branch(struct branch_names *names, uint64_t id,
+                                     struct sirix_arena *arena, struct sirix_bytes *out_name,
+                                     struct sirix_error *err)
 {
-    return (struct branch_names){
-        .id = view->branch_id,
-        .name = wanted->which == SIRIX_VIEW_WHICH_BRANCH && !continued
-                    ? wanted->name
-                    : (struct sirix_bytes){.data = NULL, .len = 0},
-    };
+    struct sirix_error missing = {0};
+    struct sirix_bytes name = {.data = NULL, .len = 0};
+    enum sirix_status status = SIRIX_OK;
+
+    if (!names->known || names->id != id) {
+        status =
+            sirix_branch_name(names->target->resource, names->target->reader, id, &name, &missing);
+        /* A lost name is verify's to tell; the revisions are there all the same. */
+        if (status != SIRIX_OK && status != SIRIX_NOT_FOUND) {
+            if (err != NULL) {
+                *err = missing;
+            }
+            return status;
+        }
+        status = sirix_arena_copy(arena, name, &names->name, err);
+        names->id = id;
+        names->known = status == SIRIX_OK;
+    }
+    if (status == SIRIX_OK) {
+        *out_name = names->name;
+    }
+    return status;
 }
 
-static enum sirix_status fill_info(const struct sirix_record *record,
-                                   const struct branch_names *names, struct sirix_arena *arena,
-                                   struct sirix_revision_info *info, struct sirix_error *err)
+static enum sirix_status fill_info(const struct sirix_record *record, struct branch_names *names,
+                                   struct sirix_arena *arena, struct sirix_revision_info *info,
+                                   struct sirix_error *err)
 {
     struct sirix_bytes author = {.data = NULL, .len = 0};
 
@@ -73,18 +92,13 @@ static enum sirix_status fill_info(const struct sirix_record *record,
         .node_count = record->node_count,
     };
     memcpy(info->chain, record->chain, sizeof(info->chain));
-    if (record->branch_id == SIRIX_BRANCH_ID_MAIN) {
-        info->branch =
-            (struct sirix_bytes){.data = SIRIX_BRANCH_MAIN, .len = sizeof(SIRIX_BRANCH_MAIN) - 1};
-    } else if (record->branch_id == names->id) {
-        info->branch = names->name;
-    }
     enum sirix_status status = sirix_arena_copy(arena, record->author, &author, err);
     if (status == SIRIX_OK) {
         sirix_author_split(author, &info->author, &info->on_behalf_of, &info->claimed);
         status = sirix_arena_copy(arena, record->message, &info->message, err);
     }
-    return status;
+    return status == SIRIX_OK ? name_branch(names, record->branch_id, arena, &info->branch, err)
+                              : status;
 }
 
 /* --- Of a resource ------------------------------------------------------------------------------ */
@@ -147,7 +161,7 @@ enum sirix_status sirix_service_history(const struct sirix_request *request,
     page.history.revisions = memory;
     status = sirix_target_view(&target, &which, "view", &view, err);
     if (status == SIRIX_OK) {
-        page.names = known_names(&view, &wanted->view, wanted->cursor.len != 0);
+        page.names.target = &target;
         status = sirix_view_history(&view, target.reader, visit_record, &page, err);
         sirix_view_close(&view);
     }
@@ -314,7 +328,7 @@ enum sirix_status sirix_service_node_history(const struct sirix_request *request
     page.history.entries = memory;
     status = sirix_target_view(&target, &which, "view", &view, err);
     if (status == SIRIX_OK) {
-        page.names = known_names(&view, &wanted->page.view, wanted->page.cursor.len != 0);
+        page.names.target = &target;
         status =
             sirix_view_node_history(&view, target.reader, wanted->node_key, visit_node, &page, err);
         if (status == SIRIX_NOT_FOUND) {

@@ -14,7 +14,7 @@ enum {
 struct sirix_revision_info {
     uint64_t revision;
     uint64_t parent_revision;
-    struct sirix_bytes branch; /* Known for main and the branch that the view names; else empty. */
+    struct sirix_bytes branch; /* That it was committed on, also one that is gone. */
     int64_t time_us;
     struct sirix_bytes author;
     struct sirix_bytes on_behalf_of;

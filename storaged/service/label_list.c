@@ -5,9 +5,9 @@
 
 #include "base/name.h"
 
-static void set_name(char out[SIRIX_NAME_BYTES_MAX + 1], struct sirix_bytes name)
+void sirix_label_name(char out[SIRIX_LABEL_NAME_BYTES], struct sirix_bytes name)
 {
-    size_t len = name.len > SIRIX_NAME_BYTES_MAX ? SIRIX_NAME_BYTES_MAX : name.len;
+    size_t len = name.len < SIRIX_LABEL_NAME_BYTES ? name.len : SIRIX_LABEL_NAME_BYTES - 1;
 
     if (len != 0) {
         memcpy(out, name.data, len);
@@ -15,20 +15,28 @@ static void set_name(char out[SIRIX_NAME_BYTES_MAX + 1], struct sirix_bytes name
     out[len] = '\0';
 }
 
+/* One page as it fills. */
 struct listing {
     const struct sirix_request *request;
+    struct sirix_target target;
     uint64_t size;
+    size_t item_bytes;
     size_t count;
     bool more;
-    struct sirix_snapshot_item *snapshots;
-    struct sirix_branch_item *branches;
+    void *items;
 };
 
-static enum sirix_status step(struct listing *listing, bool *stop, struct sirix_error *err)
+/* The place of the next item; NULL where the page is full. */
+static enum sirix_status next_item(struct listing *listing, struct sirix_bytes name, bool *stop,
+                                   void **out_item, struct sirix_error *err)
 {
+    *out_item = NULL;
     if (listing->count == listing->size) {
         listing->more = true;
         *stop = true;
+    } else {
+        *out_item = (char *)listing->items + listing->count++ * listing->item_bytes;
+        sirix_label_name(*out_item, name); /* The first member of either item. */
     }
     return sirix_cancel_check(listing->request->cancel, err);
 }
@@ -36,12 +44,11 @@ static enum sirix_status step(struct listing *listing, bool *stop, struct sirix_
 static enum sirix_status visit_snapshot(void *context, const struct sirix_snapshot_info *info,
                                         bool *stop, struct sirix_error *err)
 {
-    struct listing *listing = context;
+    void *place = NULL;
 
-    enum sirix_status status = step(listing, stop, err);
-    if (status == SIRIX_OK && !*stop) {
-        struct sirix_snapshot_item *item = &listing->snapshots[listing->count++];
-        set_name(item->name, info->name);
+    enum sirix_status status = next_item(context, info->name, stop, &place, err);
+    if (status == SIRIX_OK && place != NULL) {
+        struct sirix_snapshot_item *item = place;
         item->revision = info->revision;
         item->time_us = info->time_us;
         item->created_us = info->created_us;
@@ -52,69 +59,15 @@ static enum sirix_status visit_snapshot(void *context, const struct sirix_snapsh
 static enum sirix_status visit_branch(void *context, const struct sirix_branch_info *info,
                                       bool *stop, struct sirix_error *err)
 {
-    struct listing *listing = context;
+    void *place = NULL;
 
-    enum sirix_status status = step(listing, stop, err);
-    if (status == SIRIX_OK && !*stop) {
-        struct sirix_branch_item *item = &listing->branches[listing->count++];
-        set_name(item->name, info->name);
+    enum sirix_status status = next_item(context, info->name, stop, &place, err);
+    if (status == SIRIX_OK && place != NULL) {
+        struct sirix_branch_item *item = place;
         item->revision = info->head_revision;
         item->base_revision = info->base_revision;
         item->created_us = info->created_us;
         item->expires_us = info->expires_us;
-    }
-    return status;
-}
-
-static enum sirix_status open_list(const struct sirix_request *request,
-                                   const struct sirix_label_page *page, enum sirix_name_kind kind,
-                                   struct listing *listing, struct sirix_target *target,
-                                   struct sirix_error *err)
-{
-    listing->request = request;
-    enum sirix_status status =
-        sirix_limit_check(page->page_size, SIRIX_SERVICE_PAGE_MAX, SIRIX_SERVICE_PAGE_MAX,
-                          "page_size", &listing->size, err);
-    if (status == SIRIX_OK && page->cursor.len != 0) {
-        status = sirix_name_check(kind, page->cursor, "cursor", err);
-    }
-    if (status == SIRIX_OK && page->resource.len == 0) {
-        status = sirix_name_check(SIRIX_NAME_RESOURCE, page->resource, "resource", err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_target_open(request, page->database, page->resource, target, err);
-    }
-    return status;
-}
-
-enum sirix_status sirix_service_list_snapshots(const struct sirix_request *request,
-                                               const struct sirix_label_page *page,
-                                               struct sirix_arena *arena,
-                                               struct sirix_snapshot_item **out_items,
-                                               size_t *out_count, bool *out_more,
-                                               struct sirix_error *err)
-{
-    struct listing listing = {0};
-    struct sirix_target target = {0};
-    void *memory = NULL;
-
-    enum sirix_status status =
-        open_list(request, page, SIRIX_NAME_SNAPSHOT, &listing, &target, err);
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    status = sirix_arena_calloc(arena, (size_t)listing.size, sizeof(struct sirix_snapshot_item),
-                                &memory, err);
-    listing.snapshots = memory;
-    if (status == SIRIX_OK) {
-        status = sirix_snapshot_list(target.resource, target.reader, page->cursor, visit_snapshot,
-                                     &listing, err);
-    }
-    sirix_target_close(&target);
-    if (status == SIRIX_OK) {
-        *out_items = listing.snapshots;
-        *out_count = listing.count;
-        *out_more = listing.more;
     }
     return status;
 }
@@ -146,6 +99,74 @@ static enum sirix_status head_time(struct sirix_target *target, struct sirix_bra
     return status;
 }
 
+static enum sirix_status fill_branches(struct listing *listing, const struct sirix_label_page *page,
+                                       struct sirix_error *err)
+{
+    struct sirix_branch_item *items = listing->items;
+
+    enum sirix_status status = sirix_branch_list(listing->target.resource, listing->target.reader,
+                                                 page->cursor, visit_branch, listing, err);
+    for (size_t i = 0; status == SIRIX_OK && i < listing->count; i++) {
+        status = head_time(&listing->target, &items[i], err);
+    }
+    return status;
+}
+
+static enum sirix_status fill_snapshots(struct listing *listing,
+                                        const struct sirix_label_page *page,
+                                        struct sirix_error *err)
+{
+    return sirix_snapshot_list(listing->target.resource, listing->target.reader, page->cursor,
+                               visit_snapshot, listing, err);
+}
+
+/* Opens, fills and closes; the items are in the arena. */
+static enum sirix_status list(struct listing *listing, const struct sirix_label_page *page,
+                              enum sirix_name_kind kind, struct sirix_arena *arena,
+                              struct sirix_error *err)
+{
+    enum sirix_status status =
+        sirix_limit_check(page->page_size, SIRIX_SERVICE_PAGE_MAX, SIRIX_SERVICE_PAGE_MAX,
+                          "page_size", &listing->size, err);
+
+    if (status == SIRIX_OK && page->cursor.len != 0) {
+        status = sirix_name_check(kind, page->cursor, "cursor", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_arena_calloc(arena, (size_t)listing->size, listing->item_bytes,
+                                    &listing->items, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_target_open_named(listing->request, page->database, page->resource,
+                                         &listing->target, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = kind == SIRIX_NAME_BRANCH ? fill_branches(listing, page, err)
+                                       : fill_snapshots(listing, page, err);
+    sirix_target_close(&listing->target);
+    return status;
+}
+
+enum sirix_status sirix_service_list_snapshots(const struct sirix_request *request,
+                                               const struct sirix_label_page *page,
+                                               struct sirix_arena *arena,
+                                               struct sirix_snapshot_item **out_items,
+                                               size_t *out_count, bool *out_more,
+                                               struct sirix_error *err)
+{
+    struct listing listing = {.request = request, .item_bytes = sizeof(**out_items)};
+
+    enum sirix_status status = list(&listing, page, SIRIX_NAME_SNAPSHOT, arena, err);
+    if (status == SIRIX_OK) {
+        *out_items = listing.items;
+        *out_count = listing.count;
+        *out_more = listing.more;
+    }
+    return status;
+}
+
 enum sirix_status sirix_service_list_branches(const struct sirix_request *request,
                                               const struct sirix_label_page *page,
                                               struct sirix_arena *arena,
@@ -153,27 +174,11 @@ enum sirix_status sirix_service_list_branches(const struct sirix_request *reques
                                               size_t *out_count, bool *out_more,
                                               struct sirix_error *err)
 {
-    struct listing listing = {0};
-    struct sirix_target target = {0};
-    void *memory = NULL;
+    struct listing listing = {.request = request, .item_bytes = sizeof(**out_items)};
 
-    enum sirix_status status = open_list(request, page, SIRIX_NAME_BRANCH, &listing, &target, err);
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    status = sirix_arena_calloc(arena, (size_t)listing.size, sizeof(struct sirix_branch_item),
-                                &memory, err);
-    listing.branches = memory;
+    enum sirix_status status = list(&listing, page, SIRIX_NAME_BRANCH, arena, err);
     if (status == SIRIX_OK) {
-        status = sirix_branch_list(target.resource, target.reader, page->cursor, visit_branch,
-                                   &listing, err);
-    }
-    for (size_t i = 0; status == SIRIX_OK && i < listing.count; i++) {
-        status = head_time(&target, &listing.branches[i], err);
-    }
-    sirix_target_close(&target);
-    if (status == SIRIX_OK) {
-        *out_items = listing.branches;
+        *out_items = listing.items;
         *out_count = listing.count;
         *out_more = listing.more;
     }

@@ -6,16 +6,6 @@
 
 #include "base/name.h"
 
-static void set_name(char out[SIRIX_NAME_BYTES_MAX + 1], struct sirix_bytes name)
-{
-    size_t len = name.len > SIRIX_NAME_BYTES_MAX ? SIRIX_NAME_BYTES_MAX : name.len;
-
-    if (len != 0) {
-        memcpy(out, name.data, len);
-    }
-    out[len] = '\0';
-}
-
 static enum sirix_status check_expected(const struct sirix_write_options *options,
                                         uint64_t revision, struct sirix_error *err)
 {
@@ -32,15 +22,86 @@ static enum sirix_status check_expected(const struct sirix_write_options *option
     return status;
 }
 
+/* --- Changes ------------------------------------------------------------------------------------ */
+
+struct change;
+
+/* One kind of change. */
+struct change_kind {
+    enum sirix_name_kind name;
+    const char *name_field; /* Of the request, where the sentence is about the name. */
+    size_t answer_count;
+    enum sirix_status (*make)(void *context, struct sirix_once *once, struct sirix_answer *answer,
+                              struct sirix_error *err);
+    void (*tell)(void *context, const void *result, struct sirix_answer *answer);
+};
+
 /* What a change needs: the request and what it is about. */
 struct change {
+    const struct change_kind *kind;
     const struct sirix_request *request;
-    const struct sirix_label_request *wanted;
-    struct sirix_write *write;
+    const struct sirix_label_request *wanted; /* Of changes that take no turn. */
+    struct sirix_write *write;                /* Of those that do. */
     struct sirix_bytes source;
     bool replace;
     int64_t time_us; /* Of the view's revision, for the answer. */
 };
+
+static enum sirix_status run(struct change *change, struct sirix_bytes database,
+                             const struct sirix_write_options *options,
+                             struct sirix_answer *out_answer, bool *out_replayed,
+                             struct sirix_error *err)
+{
+    const struct sirix_change_once once = {
+        .request = change->request,
+        .options = options,
+        .database = database,
+        .answer_count = change->kind->answer_count,
+        .change = change->kind->make,
+        .tell = change->kind->tell,
+        .context = change,
+    };
+
+    return sirix_once_run(&once, out_answer, out_replayed, err);
+}
+
+/* A change of a label that takes no turn. */
+static enum sirix_status run_label(const struct change_kind *kind,
+                                   const struct sirix_request *request,
+                                   const struct sirix_label_request *wanted,
+                                   struct sirix_answer *out_answer, bool *out_replayed,
+                                   struct sirix_error *err)
+{
+    struct change change = {.kind = kind, .request = request, .wanted = wanted};
+
+    enum sirix_status status = sirix_name_check(kind->name, wanted->name, kind->name_field, err);
+    return status == SIRIX_OK
+               ? run(&change, wanted->database, &wanted->options, out_answer, out_replayed, err)
+               : status;
+}
+
+/* A change of a head, with its turn. */
+static enum sirix_status run_head(struct change *change, struct sirix_bytes database,
+                                  struct sirix_answer *out_answer, bool *out_replayed,
+                                  struct sirix_error *err)
+{
+    change->request = &change->write->request;
+    return run(change, database, &change->write->options, out_answer, out_replayed, err);
+}
+
+static enum sirix_status open_head(const struct change_kind *kind,
+                                   const struct sirix_request *request,
+                                   const struct sirix_write_options *options,
+                                   const struct sirix_write_place *place, struct sirix_bytes name,
+                                   struct sirix_write *write, struct sirix_answer *out_answer,
+                                   bool *out_known, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_name_check(kind->name, name, kind->name_field, err);
+
+    return status == SIRIX_OK ? sirix_once_open(request, options, place, kind->answer_count, write,
+                                                out_answer, out_known, err)
+                              : status;
+}
 
 static enum sirix_status open_view(struct change *change, struct sirix_target *target,
                                    struct sirix_view *out_view, struct sirix_error *err)
@@ -48,9 +109,7 @@ static enum sirix_status open_view(struct change *change, struct sirix_target *t
     const struct sirix_label_request *wanted = change->wanted;
 
     enum sirix_status status =
-        wanted->resource.len == 0
-            ? sirix_name_check(SIRIX_NAME_RESOURCE, wanted->resource, "resource", err)
-            : sirix_target_open(change->request, wanted->database, wanted->resource, target, err);
+        sirix_target_open_named(change->request, wanted->database, wanted->resource, target, err);
     if (status != SIRIX_OK) {
         return status;
     }
@@ -78,6 +137,41 @@ static void tell_deleted(void *context, const void *result, struct sirix_answer 
         (struct sirix_answer){.count = DELETED_NUMBERS, .numbers = {*(const uint64_t *)result}};
 }
 
+/* What either creation gives. */
+union created {
+    struct sirix_snapshot_created snapshot;
+    struct sirix_branch_info branch;
+};
+
+/* Labels the view's revision, or begins a branch at it. */
+static enum sirix_status create(void *context, struct sirix_once *once, struct sirix_answer *answer,
+                                struct sirix_error *err)
+{
+    struct change *change = context;
+    const struct sirix_label_request *wanted = change->wanted;
+    struct sirix_target target = {0};
+    struct sirix_view view = {0};
+    union created created = {0};
+
+    enum sirix_status status = open_view(change, &target, &view, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = change->kind->name == SIRIX_NAME_SNAPSHOT
+                 ? sirix_snapshot_create_once(&view, wanted->name, wanted->replace, once,
+                                              &created.snapshot, err)
+                 : sirix_branch_create_once(&view, wanted->name, wanted->expires_us, once,
+                                            &created.branch, err);
+    if (status == SIRIX_OK) {
+        change->kind->tell(change, &created, answer);
+    } else if (status == SIRIX_ALREADY_EXISTS) {
+        sirix_error_set_field(err, change->kind->name_field);
+    }
+    sirix_view_close(&view);
+    sirix_target_close(&target);
+    return status;
+}
+
 /* --- Snapshots ---------------------------------------------------------------------------------- */
 
 enum { SNAPSHOT_NUMBERS = 3 };
@@ -92,58 +186,28 @@ static void tell_snapshot(void *context, const void *result, struct sirix_answer
         .numbers = {created->revision, created->previous_revision, (uint64_t)created->time_us}};
 }
 
-static enum sirix_status create_snapshot(void *context, struct sirix_once *once,
-                                         struct sirix_answer *answer, struct sirix_error *err)
-{
-    struct change *change = context;
-    struct sirix_target target = {0};
-    struct sirix_view view = {0};
-    struct sirix_snapshot_created created = {0};
-
-    enum sirix_status status = open_view(change, &target, &view, err);
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    status = sirix_snapshot_create_once(&view, change->wanted->name, change->wanted->replace, once,
-                                        &created, err);
-    if (status == SIRIX_OK) {
-        tell_snapshot(change, &created, answer);
-    } else if (status == SIRIX_ALREADY_EXISTS) {
-        sirix_error_set_field(err, "name");
-    }
-    sirix_view_close(&view);
-    sirix_target_close(&target);
-    return status;
-}
-
 enum sirix_status sirix_service_create_snapshot(const struct sirix_request *request,
                                                 const struct sirix_label_request *wanted,
                                                 struct sirix_snapshot_change *out_change,
                                                 bool *out_replayed, struct sirix_error *err)
 {
-    struct change change = {.request = request, .wanted = wanted};
-    const struct sirix_change_once once = {
-        .request = request,
-        .options = &wanted->options,
-        .database = wanted->database,
+    static const struct change_kind kind = {
+        .name = SIRIX_NAME_SNAPSHOT,
+        .name_field = "name",
         .answer_count = SNAPSHOT_NUMBERS,
-        .change = create_snapshot,
+        .make = create,
         .tell = tell_snapshot,
-        .context = &change,
     };
     struct sirix_answer answer = {0};
 
-    enum sirix_status status = sirix_name_check(SIRIX_NAME_SNAPSHOT, wanted->name, "name", err);
-    if (status == SIRIX_OK) {
-        status = sirix_once_run(&once, &answer, out_replayed, err);
-    }
+    enum sirix_status status = run_label(&kind, request, wanted, &answer, out_replayed, err);
     if (status == SIRIX_OK) {
         *out_change = (struct sirix_snapshot_change){
             .snapshot = {.revision = answer.numbers[0], .time_us = (int64_t)answer.numbers[2]},
             .previous_revision = answer.numbers[1],
             .changed = answer.numbers[0] != answer.numbers[1],
         };
-        set_name(out_change->snapshot.name, wanted->name);
+        sirix_label_name(out_change->snapshot.name, wanted->name);
     }
     return status;
 }
@@ -181,22 +245,16 @@ enum sirix_status sirix_service_delete_snapshot(const struct sirix_request *requ
                                                 uint64_t *out_revision, bool *out_replayed,
                                                 struct sirix_error *err)
 {
-    struct change change = {.request = request, .wanted = wanted};
-    const struct sirix_change_once once = {
-        .request = request,
-        .options = &wanted->options,
-        .database = wanted->database,
+    static const struct change_kind kind = {
+        .name = SIRIX_NAME_SNAPSHOT,
+        .name_field = "name",
         .answer_count = DELETED_NUMBERS,
-        .change = delete_snapshot,
+        .make = delete_snapshot,
         .tell = tell_deleted,
-        .context = &change,
     };
     struct sirix_answer answer = {0};
 
-    enum sirix_status status = sirix_name_check(SIRIX_NAME_SNAPSHOT, wanted->name, "name", err);
-    if (status == SIRIX_OK) {
-        status = sirix_once_run(&once, &answer, out_replayed, err);
-    }
+    enum sirix_status status = run_label(&kind, request, wanted, &answer, out_replayed, err);
     if (status == SIRIX_OK) {
         *out_revision = answer.numbers[0];
     }
@@ -218,30 +276,6 @@ static void tell_branch(void *context, const void *result, struct sirix_answer *
                                                 (uint64_t)info->expires_us}};
 }
 
-static enum sirix_status create_branch(void *context, struct sirix_once *once,
-                                       struct sirix_answer *answer, struct sirix_error *err)
-{
-    struct change *change = context;
-    struct sirix_target target = {0};
-    struct sirix_view view = {0};
-    struct sirix_branch_info info = {0};
-
-    enum sirix_status status = open_view(change, &target, &view, err);
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    status = sirix_branch_create_once(&view, change->wanted->name, change->wanted->expires_us, once,
-                                      &info, err);
-    if (status == SIRIX_OK) {
-        tell_branch(change, &info, answer);
-    } else if (status == SIRIX_ALREADY_EXISTS) {
-        sirix_error_set_field(err, "name");
-    }
-    sirix_view_close(&view);
-    sirix_target_close(&target);
-    return status;
-}
-
 /* Of a request that comes first: one that is repeated after the branch's time has its answer. */
 static enum sirix_status create_branch_in_time(void *context, struct sirix_once *once,
                                                struct sirix_answer *answer, struct sirix_error *err)
@@ -255,7 +289,7 @@ static enum sirix_status create_branch_in_time(void *context, struct sirix_once 
         sirix_error_set_field(err, "expires_at_us");
         return status;
     }
-    return create_branch(context, once, answer, err);
+    return create(context, once, answer, err);
 }
 
 enum sirix_status sirix_service_create_branch(const struct sirix_request *request,
@@ -263,22 +297,16 @@ enum sirix_status sirix_service_create_branch(const struct sirix_request *reques
                                               struct sirix_branch_item *out_branch,
                                               bool *out_replayed, struct sirix_error *err)
 {
-    struct change change = {.request = request, .wanted = wanted};
-    const struct sirix_change_once once = {
-        .request = request,
-        .options = &wanted->options,
-        .database = wanted->database,
+    static const struct change_kind kind = {
+        .name = SIRIX_NAME_BRANCH,
+        .name_field = "name",
         .answer_count = BRANCH_NUMBERS,
-        .change = create_branch_in_time,
+        .make = create_branch_in_time,
         .tell = tell_branch,
-        .context = &change,
     };
     struct sirix_answer answer = {0};
 
-    enum sirix_status status = sirix_name_check(SIRIX_NAME_BRANCH, wanted->name, "name", err);
-    if (status == SIRIX_OK) {
-        status = sirix_once_run(&once, &answer, out_replayed, err);
-    }
+    enum sirix_status status = run_label(&kind, request, wanted, &answer, out_replayed, err);
     if (status == SIRIX_OK) {
         *out_branch = (struct sirix_branch_item){
             .revision = answer.numbers[0],
@@ -287,9 +315,22 @@ enum sirix_status sirix_service_create_branch(const struct sirix_request *reques
             .created_us = (int64_t)answer.numbers[3],
             .expires_us = (int64_t)answer.numbers[4],
         };
-        set_name(out_branch->name, wanted->name);
+        sirix_label_name(out_branch->name, wanted->name);
     }
     return status;
+}
+
+static struct sirix_bytes branch_of(const struct sirix_write *write)
+{
+    return (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)};
+}
+
+/* The request calls the branch `name`, whatever the function that missed it does. */
+static void blame_name(struct sirix_error *err)
+{
+    if (err != NULL && (err->reason == SIRIX_REASON_BRANCH_UNKNOWN || err->field[0] == '\0')) {
+        sirix_error_set_field(err, "name");
+    }
 }
 
 static enum sirix_status delete_branch(void *context, struct sirix_once *once,
@@ -297,21 +338,28 @@ static enum sirix_status delete_branch(void *context, struct sirix_once *once,
 {
     const struct change *change = context;
     struct sirix_write *write = change->write;
-    struct sirix_view head = {0};
+    uint64_t revision = 0;
 
-    enum sirix_status status = sirix_write_head(write, &head, err);
+    enum sirix_status status = sirix_write_head_revision(write, &revision, err);
     if (status == SIRIX_OK) {
-        tell_deleted(context, &head.record.revision, answer);
-        sirix_view_close(&head);
-        status = sirix_branch_delete_once(
-            write->target.resource,
-            (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)}, once, err);
+        status = sirix_branch_delete_once(write->target.resource, branch_of(write),
+                                          write->branch_id, once, &revision, err);
     }
-    if (status != SIRIX_OK && err != NULL && err->field[0] == '\0') {
-        sirix_error_set_field(err, "name");
+    if (status == SIRIX_OK) {
+        tell_deleted(context, &revision, answer);
+    } else {
+        blame_name(err);
     }
     return status;
 }
+
+static const struct change_kind branch_deletion = {
+    .name = SIRIX_NAME_BRANCH,
+    .name_field = "name",
+    .answer_count = DELETED_NUMBERS,
+    .make = delete_branch,
+    .tell = tell_deleted,
+};
 
 enum sirix_status sirix_delete_branch_open(const struct sirix_request *request,
                                            const struct sirix_write_options *options,
@@ -321,13 +369,13 @@ enum sirix_status sirix_delete_branch_open(const struct sirix_request *request,
 {
     struct sirix_answer answer = {0};
 
-    enum sirix_status status = sirix_name_check(SIRIX_NAME_BRANCH, place->branch, "name", err);
-    if (status == SIRIX_OK) {
-        status = sirix_once_open(request, options, place, DELETED_NUMBERS, write, &answer,
-                                 out_known, err);
-    }
+    write->any_branch = true;
+    enum sirix_status status = open_head(&branch_deletion, request, options, place, place->branch,
+                                         write, &answer, out_known, err);
     if (status == SIRIX_OK) {
         *out_revision = answer.numbers[0];
+    } else if (status == SIRIX_NOT_FOUND) {
+        blame_name(err);
     }
     return status;
 }
@@ -336,19 +384,10 @@ enum sirix_status sirix_delete_branch_run(struct sirix_write *write, struct siri
                                           uint64_t *out_revision, bool *out_replayed,
                                           struct sirix_error *err)
 {
-    struct change change = {.request = &write->request, .write = write};
-    const struct sirix_change_once once = {
-        .request = &write->request,
-        .options = &write->options,
-        .database = database,
-        .answer_count = DELETED_NUMBERS,
-        .change = delete_branch,
-        .tell = tell_deleted,
-        .context = &change,
-    };
+    struct change change = {.kind = &branch_deletion, .write = write};
     struct sirix_answer answer = {0};
 
-    enum sirix_status status = sirix_once_run(&once, &answer, out_replayed, err);
+    enum sirix_status status = run_head(&change, database, &answer, out_replayed, err);
     if (status == SIRIX_OK) {
         *out_revision = answer.numbers[0];
     }
@@ -378,22 +417,14 @@ static enum sirix_status promote(void *context, struct sirix_once *once,
 {
     const struct change *change = context;
     struct sirix_write *write = change->write;
-    struct sirix_view head = {0};
     struct sirix_promoted promoted = {0};
+    uint64_t revision = 0;
 
-    enum sirix_status status = sirix_write_head(write, &head, err);
-    if (status != SIRIX_OK) {
-        if (err != NULL && strcmp(err->field, "branch") == 0) {
-            /* The branch that is written to is another member of this request. */
-            sirix_error_set_field(err, "target");
-        }
-        return status;
+    enum sirix_status status = sirix_write_head_revision(write, &revision, err);
+    if (status == SIRIX_OK) {
+        status = sirix_branch_promote_once(write->target.resource, change->source, branch_of(write),
+                                           change->replace, once, &promoted, err);
     }
-    sirix_view_close(&head);
-    status = sirix_branch_promote_once(
-        write->target.resource, change->source,
-        (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)}, change->replace,
-        once, &promoted, err);
     if (status == SIRIX_OK) {
         tell_promotion(context, &promoted, answer);
     } else if (err != NULL && err->field[0] == '\0') {
@@ -401,6 +432,14 @@ static enum sirix_status promote(void *context, struct sirix_once *once,
     }
     return status;
 }
+
+static const struct change_kind promotion = {
+    .name = SIRIX_NAME_BRANCH,
+    .name_field = "branch",
+    .answer_count = PROMOTION_NUMBERS,
+    .make = promote,
+    .tell = tell_promotion,
+};
 
 enum sirix_status sirix_promote_open(const struct sirix_request *request,
                                      const struct sirix_write_options *options,
@@ -411,11 +450,8 @@ enum sirix_status sirix_promote_open(const struct sirix_request *request,
 {
     struct sirix_answer answer = {0};
 
-    enum sirix_status status = sirix_name_check(SIRIX_NAME_BRANCH, source, "branch", err);
-    if (status == SIRIX_OK) {
-        status = sirix_once_open(request, options, place, PROMOTION_NUMBERS, write, &answer,
-                                 out_known, err);
-    }
+    enum sirix_status status =
+        open_head(&promotion, request, options, place, source, write, &answer, out_known, err);
     if (status == SIRIX_OK) {
         *out_promotion = promotion_of(&answer);
     }
@@ -428,19 +464,10 @@ enum sirix_status sirix_promote_run(struct sirix_write *write, struct sirix_byte
                                     struct sirix_error *err)
 {
     struct change change = {
-        .request = &write->request, .write = write, .source = source, .replace = replace};
-    const struct sirix_change_once once = {
-        .request = &write->request,
-        .options = &write->options,
-        .database = database,
-        .answer_count = PROMOTION_NUMBERS,
-        .change = promote,
-        .tell = tell_promotion,
-        .context = &change,
-    };
+        .kind = &promotion, .write = write, .source = source, .replace = replace};
     struct sirix_answer answer = {0};
 
-    enum sirix_status status = sirix_once_run(&once, &answer, out_replayed, err);
+    enum sirix_status status = run_head(&change, database, &answer, out_replayed, err);
     if (status == SIRIX_OK) {
         *out_promotion = promotion_of(&answer);
     }

@@ -4,16 +4,18 @@
 
 #include "service/once.h"
 
-/* Names end with a NUL. */
+enum { SIRIX_LABEL_NAME_BYTES = 129 };
+
+/* Names end with a NUL and stand first in every item of a list. */
 struct sirix_snapshot_item {
-    char name[129];
+    char name[SIRIX_LABEL_NAME_BYTES];
     uint64_t revision;
     int64_t time_us;
     int64_t created_us;
 };
 
 struct sirix_branch_item {
-    char name[129];
+    char name[SIRIX_LABEL_NAME_BYTES];
     uint64_t revision;
     int64_t time_us;
     uint64_t base_revision;
@@ -59,7 +61,7 @@ enum sirix_status sirix_service_create_branch(const struct sirix_request *reques
                                               struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
- * Opens the branch to take its turn; or, *out_known true, gives what the deletion answered when it was
+ * Opens the branch, also one whose time is over, to take its turn; or, *out_known true, gives what the deletion answered when it was
  * made with this key before: then nothing is open.
  */
 enum sirix_status sirix_delete_branch_open(const struct sirix_request *request,
@@ -93,6 +95,9 @@ enum sirix_status sirix_promote_run(struct sirix_write *write, struct sirix_byte
                                     struct sirix_bytes source, bool replace,
                                     struct sirix_promotion *out_promotion, bool *out_replayed,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* A name of at most 128 bytes as an item has it. */
+void sirix_label_name(char out[SIRIX_LABEL_NAME_BYTES], struct sirix_bytes name);
 
 /* A page of items in the arena; *out_more: there are others after the last. */
 struct sirix_label_page {

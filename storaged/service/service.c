@@ -140,6 +140,18 @@ enum sirix_status sirix_target_open(const struct sirix_request *request,
     return status;
 }
 
+enum sirix_status sirix_target_open_named(const struct sirix_request *request,
+                                          struct sirix_bytes database, struct sirix_bytes resource,
+                                          struct sirix_target *target, struct sirix_error *err)
+{
+    enum sirix_status status =
+        resource.len == 0 ? sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err)
+                          : SIRIX_OK;
+
+    return status == SIRIX_OK ? sirix_target_open(request, database, resource, target, err)
+                              : status;
+}
+
 enum sirix_status sirix_target_open_stream(const struct sirix_request *request,
                                            struct sirix_bytes database, struct sirix_bytes resource,
                                            struct sirix_target *target, struct sirix_error *err)

@@ -104,6 +104,12 @@ enum sirix_status sirix_target_open(const struct sirix_request *request,
                                     struct sirix_target *target,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* The same where the request must name a resource. */
+enum sirix_status sirix_target_open_named(const struct sirix_request *request,
+                                          struct sirix_bytes database, struct sirix_bytes resource,
+                                          struct sirix_target *target,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* The same with a reader that may be kept over turns, yielded at the end of each. */
 enum sirix_status sirix_target_open_stream(const struct sirix_request *request,
                                            struct sirix_bytes database, struct sirix_bytes resource,

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { US_PER_MS = 1000 };
 
@@ -19,7 +20,7 @@ struct sirix_verify_run {
     uint64_t told_us; /* Of the thread. */
 
     pthread_mutex_t mutex; /* The rest is under it. */
-    struct sirix_error problems[SIRIX_VERIFY_PROBLEMS_MAX];
+    struct sirix_verify_problem problems[SIRIX_VERIFY_PROBLEMS_MAX];
     size_t problem_count;
     size_t problems_taken;
     struct sirix_verify_progress progress;
@@ -31,8 +32,8 @@ struct sirix_verify_run {
     uint64_t resources;
 };
 
-static enum sirix_status on_fault(void *context, const struct sirix_error *fault,
-                                  struct sirix_error *err)
+static enum sirix_status on_fault(void *context, struct sirix_bytes resource,
+                                  const struct sirix_error *fault, struct sirix_error *err)
 {
     struct sirix_verify_run *run = context;
 
@@ -40,7 +41,11 @@ static enum sirix_status on_fault(void *context, const struct sirix_error *fault
     (void)pthread_mutex_lock(&run->mutex);
     bool kept = run->problem_count < SIRIX_VERIFY_PROBLEMS_MAX;
     if (kept) {
-        run->problems[run->problem_count++] = *fault;
+        struct sirix_verify_problem *problem = &run->problems[run->problem_count++];
+        problem->fault = *fault;
+        if (resource.len < sizeof(problem->resource) && resource.len != 0) {
+            memcpy(problem->resource, resource.data, resource.len);
+        }
     }
     (void)pthread_mutex_unlock(&run->mutex);
     if (kept) {

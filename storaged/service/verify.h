@@ -22,11 +22,16 @@ enum sirix_verify_what {
     SIRIX_VERIFY_END
 };
 
+struct sirix_verify_problem {
+    char resource[129]; /* Empty where the damage belongs to none that is there. */
+    struct sirix_error fault;
+};
+
 struct sirix_verify_news {
     enum sirix_verify_what what;
     struct sirix_verify_progress progress; /* PROGRESS and END: totals so far. */
     uint64_t resources;                    /* END. */
-    struct sirix_error problem;            /* PROBLEM. */
+    struct sirix_verify_problem problem;   /* PROBLEM. */
 };
 
 /* On the checking thread: there is news. May only wake. last: it is not called any more. */

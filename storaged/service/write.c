@@ -104,17 +104,34 @@ static enum sirix_status begin(const struct sirix_request *request,
     return status;
 }
 
+/* By its rows alone: a damaged head is met by who reads it. name empty: main. */
+static enum sirix_status branch_head(struct sirix_write *write, struct sirix_bytes name,
+                                     struct sirix_branch_head *out_head, struct sirix_error *err)
+{
+    struct sirix_target *target = &write->target;
+    enum sirix_status status =
+        name.len == 0 ? SIRIX_OK : sirix_name_check(SIRIX_NAME_BRANCH, name, "branch", err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_branch_find(target->resource, target->reader, name, write->any_branch,
+                                   out_head, err);
+        if (status == SIRIX_NOT_FOUND || status == SIRIX_PRECONDITION) {
+            sirix_error_set_field(err, "branch");
+        }
+    }
+    return status;
+}
+
 static enum sirix_status find_branch(struct sirix_write *write, struct sirix_bytes branch,
                                      struct sirix_error *err)
 {
-    struct sirix_view view = {0};
+    struct sirix_branch_head head;
 
-    enum sirix_status status = sirix_target_branch(&write->target, branch, "branch", &view, err);
+    enum sirix_status status = branch_head(write, branch, &head, err);
     if (status == SIRIX_OK) {
-        write->branch_id = view.branch_id;
+        write->branch_id = head.id;
         memcpy(write->branch, branch.len == 0 ? SIRIX_BRANCH_MAIN : branch.data,
                branch.len == 0 ? sizeof(SIRIX_BRANCH_MAIN) : branch.len);
-        sirix_view_close(&view);
     }
     return status;
 }
@@ -227,6 +244,30 @@ static enum sirix_status need_reader(struct sirix_write *write, struct sirix_err
     return sirix_handle_reader_get(write->target.handle, &write->target.reader, err);
 }
 
+static struct sirix_bytes branch_name(const struct sirix_write *write)
+{
+    return (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)};
+}
+
+static enum sirix_status check_expected(const struct sirix_write *write, uint64_t revision,
+                                        struct sirix_error *err)
+{
+    const struct sirix_write_options *options = &write->options;
+
+    if (!options->has_expected || options->expected_revision == revision) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status =
+        sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
+                          "branch %s is at revision %" PRIu64 ", not %" PRIu64, write->branch,
+                          revision, options->expected_revision);
+    sirix_error_set_field(err, "options.expected_revision");
+    if (err != NULL) {
+        err->current_revision = revision;
+    }
+    return status;
+}
+
 enum sirix_status sirix_write_head(struct sirix_write *write, struct sirix_view *out_view,
                                    struct sirix_error *err)
 {
@@ -234,28 +275,42 @@ enum sirix_status sirix_write_head(struct sirix_write *write, struct sirix_view 
 
     enum sirix_status status = need_reader(write, err);
     if (status == SIRIX_OK) {
-        status = sirix_target_branch(
-            &write->target,
-            (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)}, "branch",
-            &view, err);
+        status = sirix_target_branch(&write->target, branch_name(write), "branch", &view, err);
     }
     if (status != SIRIX_OK) {
         return status;
     }
-    if (write->options.has_expected && view.record.revision != write->options.expected_revision) {
-        status =
-            sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
-                              "branch %s is at revision %" PRIu64 ", not %" PRIu64, write->branch,
-                              view.record.revision, write->options.expected_revision);
-        sirix_error_set_field(err, "options.expected_revision");
-        if (err != NULL) {
-            err->current_revision = view.record.revision;
-        }
+    status = check_expected(write, view.record.revision, err);
+    if (status != SIRIX_OK) {
         sirix_view_close(&view);
         return status;
     }
     *out_view = view;
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_write_head_revision(struct sirix_write *write, uint64_t *out_revision,
+                                            struct sirix_error *err)
+{
+    struct sirix_branch_head head;
+
+    enum sirix_status status = need_reader(write, err);
+    if (status == SIRIX_OK) {
+        status = branch_head(write, branch_name(write), &head, err);
+    }
+    if (status == SIRIX_OK && head.id != write->branch_id) {
+        status =
+            sirix_fail_reason(err, SIRIX_NOT_FOUND, SIRIX_REASON_BRANCH_UNKNOWN,
+                              "the branch %s is gone, another one has its name now", write->branch);
+        sirix_error_set_field(err, "branch");
+    }
+    if (status == SIRIX_OK) {
+        status = check_expected(write, head.revision, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_revision = head.revision;
+    }
+    return status;
 }
 
 struct sirix_rider sirix_write_rider(const struct sirix_write *write)

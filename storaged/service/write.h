@@ -55,6 +55,7 @@ typedef void (*sirix_write_ready_fn)(void *context);
 /* One write on one branch. Zero-initialise; stream true: its reader is kept over turns. */
 struct sirix_write {
     bool stream;
+    bool any_branch; /* Also one whose time is over: for what deletes it. */
     struct sirix_request request;
     struct sirix_write_options options;
     struct sirix_target target;
@@ -111,6 +112,13 @@ bool sirix_write_withdraw(struct sirix_write *write);
  */
 enum sirix_status sirix_write_head(struct sirix_write *write, struct sirix_view *out_view,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * The same without reading the revision, which may be damaged: where the head is. SIRIX_NOT_FOUND
+ * (reason branch_unknown) when another branch has the name by now.
+ */
+enum sirix_status sirix_write_head_revision(struct sirix_write *write, uint64_t *out_revision,
+                                            struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* The row that makes a retry answer the same; its key is empty without an idempotency key. */
 struct sirix_rider sirix_write_rider(const struct sirix_write *write);

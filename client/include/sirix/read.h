@@ -97,7 +97,7 @@ void sirix_document_stream_close(struct sirix_document_stream *stream);
 struct sirix_revision_info {
     uint64_t revision;
     uint64_t parent_revision; /* 0 for the first. */
-    const char *branch;       /* That it was committed on; "" if that is gone. */
+    const char *branch;       /* That it was committed on, also one that is gone by now. */
     uint64_t timestamp_us;
     struct sirix_bytes author;       /* The principal that the server knew. */
     struct sirix_bytes on_behalf_of; /* As claimed; may be empty. */

@@ -9,14 +9,14 @@ struct verify_state {
     bool ending;
 };
 
-static void problem_message(const struct sirix_error *problem,
+static void problem_message(const struct sirix_verify_problem *problem,
                             Sirix__Storage__V1__VerifyProblem *message)
 {
     sirix__storage__v1__verify_problem__init(message);
-    message->revision = problem->current_revision;
-    message->reason = sirix_rpc_binary_str(sirix_reason_name(problem->reason));
-    message->message = sirix_rpc_binary_str(problem->text);
-    message->resource = sirix_rpc_binary_str(problem->field);
+    message->resource = sirix_rpc_binary_str(problem->resource);
+    message->revision = problem->fault.current_revision;
+    message->reason = sirix_rpc_binary_str(sirix_reason_name(problem->fault.reason));
+    message->message = sirix_rpc_binary_str(problem->fault.text);
 }
 
 /* Sends what there is to tell; the end of that write looks again. */

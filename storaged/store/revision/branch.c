@@ -4,8 +4,10 @@
  *
  * Time to live  an absolute time, compared with max(clock, last commit or head move of the resource). From
  *               then on the branch refuses to be opened, and its name is free. Sweeps remove its rows,
- *               found in the order of expiry; of an expired branch nothing stays.
+ *               found in the order of expiry; of an expired branch only its name stays.
  * Deletion      leaves one row, so that a view as of a time when the branch was there still reads it.
+ * Name          a row under the id, written once and never deleted: what was made on a branch says so
+ *               for ever.
  */
 #include "store/revision/internal.h"
 
@@ -22,7 +24,9 @@ struct branch_work {
     const struct sirix_view *view;
     int64_t expires_us;
     struct sirix_branch_info info;
-    uint64_t deleted; /* Deletion: the revision its head was at. */
+    /* Deletion: */
+    uint64_t id;      /* 0: whichever has the name. */
+    uint64_t deleted; /* The revision its head was at. */
 };
 
 /* --- Creating ----------------------------------------------------------------------------------- */
@@ -38,6 +42,14 @@ static enum sirix_status put_expiry(struct sirix_group *group,
     return row->expires_us == 0
                ? SIRIX_OK
                : sirix_group_ref_put(group, sirix_rows_key_view(&key), row->name, err);
+}
+
+static enum sirix_status put_name(struct sirix_group *group, const struct sirix_resource *resource,
+                                  const struct sirix_label_row *row, struct sirix_error *err)
+{
+    const struct sirix_rows_key key = sirix_rows_key_branch_name(resource->id, row->branch);
+
+    return sirix_group_ref_put(group, sirix_rows_key_view(&key), row->name, err);
 }
 
 static enum sirix_status check_new(const struct branch_work *branch, struct sirix_group *group,
@@ -103,6 +115,9 @@ static enum sirix_status create_prepare(struct sirix_work *work, struct sirix_gr
     }
     if (status == SIRIX_OK) {
         status = put_expiry(group, resource, &row, err);
+    }
+    if (status == SIRIX_OK) {
+        status = put_name(group, resource, &row, err);
     }
     branch->info = (struct sirix_branch_info){
         .name = branch->name,
@@ -242,7 +257,8 @@ static enum sirix_status delete_prepare(struct sirix_work *work, struct sirix_gr
         return status;
     }
     if (!found || there.kind != SIRIX_LABEL_BRANCH ||
-        !sirix_bytes_equal(there.name, branch->name)) {
+        !sirix_bytes_equal(there.name, branch->name) ||
+        (branch->id != 0 && branch->id != there.branch)) {
         return sirix_label_missing(branch->resource, SIRIX_LABEL_BRANCH, branch->name,
                                    found ? &there : NULL, err);
     }
@@ -259,12 +275,14 @@ static enum sirix_status delete_prepare(struct sirix_work *work, struct sirix_gr
 }
 
 enum sirix_status sirix_branch_delete_once(struct sirix_resource *resource, struct sirix_bytes name,
-                                           struct sirix_once *once, struct sirix_error *err)
+                                           uint64_t id, struct sirix_once *once,
+                                           uint64_t *out_revision, struct sirix_error *err)
 {
     struct branch_work branch = {
         .work = {.frees_space = true, .prepare = delete_prepare, .done = sirix_work_done},
         .resource = resource,
         .name = name,
+        .id = id,
     };
     enum sirix_status status = sirix_name_check(SIRIX_NAME_BRANCH, name, "branch", err);
 
@@ -273,15 +291,21 @@ enum sirix_status sirix_branch_delete_once(struct sirix_resource *resource, stru
                                    "the branch main cannot be deleted");
         sirix_error_set_field(err, "branch");
     }
-    return status == SIRIX_OK
-               ? sirix_run_once(resource->database, &branch.work, &branch.deleted, once, err)
-               : status;
+    if (status == SIRIX_OK) {
+        status = sirix_run_once(resource->database, &branch.work, &branch.deleted, once, err);
+    }
+    if (status == SIRIX_OK && !sirix_once_replayed(once)) {
+        *out_revision = branch.deleted;
+    }
+    return status;
 }
 
 enum sirix_status sirix_branch_delete(struct sirix_resource *resource, struct sirix_bytes name,
                                       struct sirix_error *err)
 {
-    return sirix_branch_delete_once(resource, name, NULL, err);
+    uint64_t revision = 0;
+
+    return sirix_branch_delete_once(resource, name, 0, NULL, &revision, err);
 }
 
 /* --- Listing ------------------------------------------------------------------------------------ */

@@ -119,6 +119,20 @@ static enum sirix_status recover(struct sirix_database *database, struct sirix_r
     return status;
 }
 
+/* Whoever reads a resource has it in memory. */
+static bool name_owner(void *context, uint32_t resource_id, char name[SIRIX_OWNER_NAME_BYTES])
+{
+    struct sirix_database *database = context;
+
+    (void)pthread_mutex_lock(&database->lock);
+    const struct sirix_resource *resource = sirix_map_get_ptr(&database->resources, resource_id);
+    if (resource != NULL) {
+        memcpy(name, resource->name, sizeof(resource->name));
+    }
+    (void)pthread_mutex_unlock(&database->lock);
+    return resource != NULL;
+}
+
 enum sirix_status sirix_database_open(const struct sirix_database_options *options,
                                       struct sirix_database **out_database,
                                       struct sirix_recovery *out_recovery, struct sirix_error *err)
@@ -137,6 +151,7 @@ enum sirix_status sirix_database_open(const struct sirix_database_options *optio
     database->clock = options->clock != NULL ? options->clock : sirix_clock_system();
     (void)pthread_mutex_init(&database->lock, NULL);
     sirix_map_init(&database->resources);
+    sirix_backend_name_owners(database->backend, name_owner, database);
     if (options->dir != NULL) {
         database->dir = strdup(options->dir);
         if (database->dir == NULL) {

@@ -151,6 +151,13 @@ enum sirix_status sirix_label_find(struct sirix_reader *reader,
                                    struct sirix_label_row *out_row,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* sirix_branch_find() with the counters at hand and the name checked. */
+enum sirix_status sirix_branch_read(const struct sirix_resource *resource,
+                                    struct sirix_reader *reader, struct sirix_bytes name,
+                                    const struct sirix_counters_row *counters, bool expired_too,
+                                    struct sirix_branch_head *out_branch,
+                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* Within a group: the row under a name in any spelling, *out_there; its texts live as the group's. */
 enum sirix_status sirix_label_get(struct sirix_group *group, const struct sirix_resource *resource,
                                   struct sirix_bytes name, bool *out_there,

@@ -32,26 +32,15 @@ static enum sirix_status read_side(struct sirix_resource *resource, struct sirix
                                    const struct sirix_counters_row *counters, struct side *side,
                                    struct sirix_error *err)
 {
-    enum sirix_status status = SIRIX_OK;
+    struct sirix_branch_head branch;
+    enum sirix_status status =
+        sirix_branch_read(resource, reader, side->name, counters, false, &branch, err);
 
-    side->branch = SIRIX_BRANCH_ID_MAIN;
-    if (!sirix_name_is_main(side->name)) {
-        struct sirix_label_row row;
-
-        status = sirix_label_find(reader, resource, SIRIX_LABEL_BRANCH, side->name, &row, err);
-        if (status != SIRIX_OK) {
-            return status;
-        }
-        side->branch = row.branch;
-    }
-    status = sirix_head_read(reader, resource, side->branch, &side->head, err);
-    if (status == SIRIX_NOT_FOUND) {
-        return sirix_fail(err, SIRIX_CORRUPT, "resource %s: branch %.*s has no head row",
-                          resource->name, (int)side->name.len, (const char *)side->name.data);
-    }
-    if (status == SIRIX_OK &&
-        sirix_expired(side->head.expires_us, sirix_database_now_us(resource->database), counters)) {
-        status = sirix_branch_expired(side->name, side->head.expires_us, err);
+    if (status == SIRIX_OK) {
+        side->branch = branch.id;
+        side->head = (struct sirix_head_row){.revision = branch.revision,
+                                             .address = branch.address,
+                                             .expires_us = branch.expires_us};
     }
     return status;
 }

@@ -83,6 +83,7 @@ struct sirix_rows_key sirix_rows_prefix_rider_expiries(void);
 /* What stands in keys that are scanned. False: no key of that kind. Views into key. */
 bool sirix_rows_key_name_parse(struct sirix_bytes key, uint32_t *out_name_id);
 bool sirix_rows_key_move_parse(struct sirix_bytes key, int64_t *out_time_us);
+struct sirix_rows_key sirix_rows_key_branch_name(uint32_t resource, uint64_t branch);
 bool sirix_rows_key_tomb_parse(struct sirix_bytes key, int64_t *out_deleted_us);
 bool sirix_rows_key_expiry_parse(struct sirix_bytes key, int64_t *out_expires_us,
                                  uint32_t *out_resource, uint64_t *out_branch);

@@ -21,6 +21,7 @@ enum {
 
 /* Sixth byte of a resource's keys. */
 enum {
+    TAG_BRANCH_NAME = 'B',
     TAG_COUNTERS = 'C',
     TAG_DESCRIPTOR = 'D',
     TAG_HEAD = 'H',
@@ -205,6 +206,14 @@ struct sirix_rows_key sirix_rows_key_tomb(uint32_t resource, struct sirix_bytes 
     struct sirix_rows_key key = sirix_rows_prefix_tombs(resource, name);
 
     add_time(&key, deleted_us);
+    return key;
+}
+
+struct sirix_rows_key sirix_rows_key_branch_name(uint32_t resource, uint64_t branch)
+{
+    struct sirix_rows_key key = of_resource(resource, TAG_BRANCH_NAME);
+
+    add_u64(&key, branch);
     return key;
 }
 

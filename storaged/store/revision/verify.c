@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/endian.h"
 
@@ -17,6 +18,15 @@ enum {
     SCAN_COUNT = 64,
 };
 
+/* What damage is told with where it is met ("resource R: ") stands in front already. */
+static const char *without_owner(const char *why, const struct sirix_resource *resource)
+{
+    char owner[SIRIX_NAME_BYTES_MAX + 64];
+    int len = snprintf(owner, sizeof(owner), "resource %s: ", resource->name);
+
+    return strncmp(why, owner, (size_t)len) == 0 ? why + len : why;
+}
+
 enum sirix_status sirix_verify_fault(struct sirix_verify_run *run,
                                      const struct sirix_resource *resource, uint64_t revision,
                                      enum sirix_reason reason, struct sirix_error *err,
@@ -25,6 +35,7 @@ enum sirix_status sirix_verify_fault(struct sirix_verify_run *run,
     struct sirix_error fault = {0};
     char why[SIRIX_ERROR_TEXT_BYTES];
     char where[SIRIX_NAME_BYTES_MAX + 64] = "";
+    struct sirix_bytes owner = {0};
     va_list args;
 
     va_start(args, fmt);
@@ -39,12 +50,17 @@ enum sirix_status sirix_verify_fault(struct sirix_verify_run *run,
     } else if (resource != NULL) {
         (void)snprintf(where, sizeof(where), "resource %s: ", resource->name);
     }
-    enum sirix_status status = sirix_fail_reason(&fault, SIRIX_CORRUPT, reason, "%s%s", where, why);
+    if (resource != NULL) {
+        owner = (struct sirix_bytes){.data = resource->name, .len = strlen(resource->name)};
+    }
+    enum sirix_status status =
+        sirix_fail_reason(&fault, SIRIX_CORRUPT, reason, "%s%s", where,
+                          resource != NULL ? without_owner(why, resource) : why);
 
     (void)status; /* The fault is what the visitor is told of; it decides how the run goes on. */
     fault.current_revision = revision;
     run->progress.faults++;
-    return run->fault(run->context, &fault, err);
+    return run->fault(run->context, owner, &fault, err);
 }
 
 enum sirix_status sirix_verify_note(struct sirix_verify_run *run,
@@ -93,6 +109,26 @@ static bool is_of_other(const struct segment_walk *walk, struct sirix_bytes byte
            sirix_load_u32le(header + 4) != walk->resource->id;
 }
 
+/* The header is as good a witness as there is; a resource that was dropped has no name. */
+static enum sirix_status tell_damage(const struct segment_walk *walk, struct sirix_bytes bytes,
+                                     const struct sirix_error *cause, struct sirix_error *err)
+{
+    struct sirix_resource *owner = NULL;
+    struct sirix_error unknown = {0};
+
+    if (walk->resource == NULL && bytes.len >= SIRIX_SEGMENT_HEADER_BYTES &&
+        sirix_load_u32le((const uint8_t *)bytes.data + 4) != 0) {
+        enum sirix_status found = sirix_resource_open_id(
+            walk->run->database, sirix_load_u32le((const uint8_t *)bytes.data + 4),
+            (struct sirix_bytes){0}, &owner, &unknown);
+        owner = found == SIRIX_OK ? owner : NULL;
+    }
+    enum sirix_status status = sirix_verify_note(
+        walk->run, walk->resource != NULL ? walk->resource : owner, 0, SIRIX_CORRUPT, cause, err);
+    sirix_resource_unref(owner);
+    return status;
+}
+
 static enum sirix_status check_segment(void *context, uint64_t number, struct sirix_bytes bytes,
                                        bool *stop, struct sirix_error *err)
 {
@@ -114,7 +150,7 @@ static enum sirix_status check_segment(void *context, uint64_t number, struct si
     walk->run->progress.segments++;
     walk->run->progress.bytes += bytes.len;
     status = sirix_segment_check(bytes, number, &cause);
-    return sirix_verify_note(walk->run, NULL, 0, status, &cause, err);
+    return status == SIRIX_CORRUPT ? tell_damage(walk, bytes, &cause, err) : status;
 }
 
 static enum sirix_status verify_segments(struct sirix_verify_run *run,
@@ -201,6 +237,25 @@ static enum sirix_status check_head(void *context, struct sirix_bytes key, struc
     return check_place(walk, "a head", head.revision, head.address, err);
 }
 
+/* What a revision of a branch is called by: the same name under the id. */
+static enum sirix_status check_name(const struct ref_walk *walk, const struct sirix_label_row *row,
+                                    struct sirix_error *err)
+{
+    struct sirix_bytes name = {0};
+    struct sirix_error cause = {0};
+    enum sirix_status status =
+        sirix_branch_name(walk->resource, walk->run->reader, row->branch, &name, &cause);
+
+    if (status != SIRIX_OK && status != SIRIX_NOT_FOUND) {
+        return sirix_verify_note(walk->run, walk->resource, 0, status, &cause, err);
+    }
+    return sirix_bytes_equal(name, row->name)
+               ? SIRIX_OK
+               : sirix_verify_fault(walk->run, walk->resource, 0, SIRIX_REASON_NONE, err,
+                                    "branch %.*s has another name under its id", (int)row->name.len,
+                                    (const char *)row->name.data);
+}
+
 static enum sirix_status check_label(void *context, struct sirix_bytes key,
                                      struct sirix_bytes value, bool *stop, struct sirix_error *err)
 {
@@ -225,7 +280,9 @@ static enum sirix_status check_label(void *context, struct sirix_bytes key,
                                   "branch %.*s has no head", (int)row.name.len,
                                   (const char *)row.name.data);
     }
-    return sirix_verify_note(walk->run, walk->resource, 0, status, &cause, err);
+    return status == SIRIX_OK
+               ? check_name(walk, &row, err)
+               : sirix_verify_note(walk->run, walk->resource, 0, status, &cause, err);
 }
 
 static enum sirix_status verify_refs(struct ref_walk *walk, struct sirix_error *err)

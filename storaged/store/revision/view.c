@@ -21,15 +21,6 @@ struct resolved {
     uint64_t branch;
 };
 
-/* A branch, living or deleted, as it is needed for its past. */
-struct branch_life {
-    uint64_t branch;
-    int64_t created_us;
-    uint64_t base_revision;
-    uint64_t head_revision;
-    uint64_t head_address;
-};
-
 static const char *text_of(struct sirix_bytes name)
 {
     return name.len == 0 ? SIRIX_BRANCH_MAIN : (const char *)name.data;
@@ -97,7 +88,7 @@ static enum sirix_status resolve_revision(const struct sirix_resource *resource,
 /* --- By branch and time ------------------------------------------------------------------------- */
 
 static enum sirix_status before_first(const struct sirix_resource *resource,
-                                      struct sirix_bytes name, const struct branch_life *life,
+                                      struct sirix_bytes name, const struct sirix_branch_head *life,
                                       struct sirix_error *err)
 {
     char when[SIRIX_TIME_TEXT_BYTES];
@@ -146,19 +137,20 @@ static enum sirix_status first_tomb(void *context, struct sirix_bytes key, struc
 
 /* The head at a time within the life of a branch. */
 static enum sirix_status resolve_at(const struct sirix_resource *resource,
-                                    struct sirix_reader *reader, const struct branch_life *life,
-                                    int64_t time_us, struct resolved *out, struct sirix_error *err)
+                                    struct sirix_reader *reader,
+                                    const struct sirix_branch_head *life, int64_t time_us,
+                                    struct resolved *out, struct sirix_error *err)
 {
-    const struct sirix_rows_key prefix = sirix_rows_prefix_moves(resource->id, life->branch);
+    const struct sirix_rows_key prefix = sirix_rows_prefix_moves(resource->id, life->id);
     struct sirix_rows_key from;
-    struct sirix_step step = {.address = life->head_address};
+    struct sirix_step step = {.address = life->address};
     struct first_row first = {0};
-    uint64_t revision = life->head_revision;
+    uint64_t revision = life->revision;
     enum sirix_status status = SIRIX_OK;
 
     assert(time_us >= life->created_us);
     if (time_us < INT64_MAX) {
-        from = sirix_rows_key_move(resource->id, life->branch, time_us + 1);
+        from = sirix_rows_key_move(resource->id, life->id, time_us + 1);
         status = sirix_ref_scan(reader, sirix_rows_key_view(&prefix), sirix_rows_key_view(&from),
                                 false, first_move, &first, err);
         if (status != SIRIX_OK) {
@@ -175,7 +167,7 @@ static enum sirix_status resolve_at(const struct sirix_resource *resource,
     }
     if (status == SIRIX_OK) {
         *out = (struct resolved){
-            .revision = step.record.revision, .address = step.address, .branch = life->branch};
+            .revision = step.record.revision, .address = step.address, .branch = life->id};
     }
     return status;
 }
@@ -183,8 +175,8 @@ static enum sirix_status resolve_at(const struct sirix_resource *resource,
 /* A deleted branch of this name that was there at the time; *out_found tells. */
 static enum sirix_status find_tomb(const struct sirix_resource *resource,
                                    struct sirix_reader *reader, struct sirix_bytes name,
-                                   int64_t time_us, bool *out_found, struct branch_life *out_life,
-                                   struct sirix_error *err)
+                                   int64_t time_us, bool *out_found,
+                                   struct sirix_branch_head *out_life, struct sirix_error *err)
 {
     const struct sirix_rows_key prefix = sirix_rows_prefix_tombs(resource->id, name);
     struct sirix_rows_key from;
@@ -200,54 +192,15 @@ static enum sirix_status find_tomb(const struct sirix_resource *resource,
                             first_tomb, &first, err);
     if (status == SIRIX_OK && first.found && first.tomb.created_us <= time_us) {
         *out_found = true;
-        *out_life = (struct branch_life){
-            .branch = first.tomb.branch,
-            .created_us = first.tomb.created_us,
+        *out_life = (struct sirix_branch_head){
+            .id = first.tomb.branch,
+            .revision = first.tomb.head_revision,
+            .address = first.tomb.head_address,
             .base_revision = first.tomb.base_revision,
-            .head_revision = first.tomb.head_revision,
-            .head_address = first.tomb.head_address,
+            .created_us = first.tomb.created_us,
         };
     }
     return status;
-}
-
-/* A living branch by its name; NOT_FOUND (branch_unknown) when there is none. */
-static enum sirix_status find_branch(const struct sirix_resource *resource,
-                                     struct sirix_reader *reader, struct sirix_bytes name,
-                                     const struct sirix_counters_row *counters,
-                                     struct branch_life *out_life, struct sirix_error *err)
-{
-    struct branch_life life = {
-        .branch = SIRIX_BRANCH_ID_MAIN, .created_us = resource->created_us, .base_revision = 1};
-    struct sirix_head_row head;
-    enum sirix_status status = SIRIX_OK;
-
-    if (name.len != 0 && !sirix_name_is_main(name)) {
-        struct sirix_label_row row;
-
-        status = sirix_label_find(reader, resource, SIRIX_LABEL_BRANCH, name, &row, err);
-        if (status != SIRIX_OK) {
-            return status;
-        }
-        life.branch = row.branch;
-        life.created_us = row.created_us;
-        life.base_revision = row.revision;
-    }
-    status = sirix_head_read(reader, resource, life.branch, &head, err);
-    if (status == SIRIX_NOT_FOUND) {
-        return sirix_fail(err, SIRIX_CORRUPT, "resource %s: branch %.*s has no head row",
-                          resource->name, len_of(name), text_of(name));
-    }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    if (sirix_expired(head.expires_us, sirix_database_now_us(resource->database), counters)) {
-        return sirix_branch_expired(name, head.expires_us, err);
-    }
-    life.head_revision = head.revision;
-    life.head_address = head.address;
-    *out_life = life;
-    return SIRIX_OK;
 }
 
 static enum sirix_status resolve_branch(const struct sirix_resource *resource,
@@ -257,15 +210,16 @@ static enum sirix_status resolve_branch(const struct sirix_resource *resource,
                                         struct resolved *out, struct sirix_error *err)
 {
     struct sirix_error unknown = {0};
-    struct branch_life life;
-    struct branch_life past;
+    struct sirix_branch_head life;
+    struct sirix_branch_head past;
     bool was_there = false;
-    enum sirix_status found = find_branch(resource, reader, spec->name, counters, &life, &unknown);
+    enum sirix_status found =
+        sirix_branch_read(resource, reader, spec->name, counters, false, &life, &unknown);
     enum sirix_status status = SIRIX_OK;
 
     if (found == SIRIX_OK && !spec->has_time) {
         *out = (struct resolved){
-            .revision = life.head_revision, .address = life.head_address, .branch = life.branch};
+            .revision = life.revision, .address = life.address, .branch = life.id};
         return SIRIX_OK;
     }
     if (found == SIRIX_OK && spec->time_us >= life.created_us) {

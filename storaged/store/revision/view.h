@@ -147,6 +147,31 @@ enum sirix_status sirix_branch_list(struct sirix_resource *resource, struct siri
                                     struct sirix_bytes after, sirix_branch_visit_fn visit,
                                     void *context, struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* A branch as its rows have it: nothing of the revisions that it leads to is read. */
+struct sirix_branch_head {
+    uint64_t id;
+    uint64_t revision; /* Its head, */
+    uint64_t address;  /* and that one's record. */
+    uint64_t base_revision;
+    int64_t created_us;
+    int64_t expires_us; /* 0: never. */
+};
+/*
+ * Finds a branch (name empty: main), also one whose head is damaged. NOT_FOUND (branch_unknown);
+ * PRECONDITION (branch_expired) unless expired_too.
+ */
+enum sirix_status sirix_branch_find(struct sirix_resource *resource, struct sirix_reader *reader,
+                                    struct sirix_bytes name, bool expired_too,
+                                    struct sirix_branch_head *out_branch,
+                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+/*
+ * The name of a branch that is there or was, as written, by the id that records have: a slice of the
+ * reader. NOT_FOUND (without a sentence): no branch has had the id.
+ */
+enum sirix_status sirix_branch_name(struct sirix_resource *resource, struct sirix_reader *reader,
+                                    uint64_t id, struct sirix_bytes *out_name,
+                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /*
  * Makes target's head that of source: fast-forward, or PRECONDITION (not_fast_forward) that names both
  * tips unless replace. Makes no revision; promoting twice is a success.
@@ -163,7 +188,7 @@ enum sirix_status sirix_branch_promote(struct sirix_resource *resource, struct s
 
 /*
  * Deletes branches whose time to live has passed by the clock, at most max; *out_more: some are left.
- * Nothing is kept of them, also not for views as of their life.
+ * Only their names are kept, for the revisions made on them; nothing for views as of their life.
  */
 enum sirix_status sirix_branch_sweep(struct sirix_database *database, uint32_t max,
                                      uint32_t *out_swept, bool *out_more,
@@ -185,8 +210,13 @@ enum sirix_status sirix_branch_create_once(const struct sirix_view *view, struct
                                            int64_t expires_us, struct sirix_once *once,
                                            struct sirix_branch_info *out_info,
                                            struct sirix_error *err) SIRIX_MUST_CHECK;
+/*
+ * id: only the branch of that id, another of the name is NOT_FOUND; 0: any. *out_revision is where its
+ * head was; not written by a replay.
+ */
 enum sirix_status sirix_branch_delete_once(struct sirix_resource *resource, struct sirix_bytes name,
-                                           struct sirix_once *once,
+                                           uint64_t id, struct sirix_once *once,
+                                           uint64_t *out_revision,
                                            struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_branch_promote_once(struct sirix_resource *resource,
                                             struct sirix_bytes source, struct sirix_bytes target,
@@ -209,7 +239,9 @@ struct sirix_verify_progress {
     uint64_t bytes;
     uint64_t faults;
 };
-typedef enum sirix_status (*sirix_verify_fault_fn)(void *context, const struct sirix_error *fault,
+/* resource: the name of the one that the fault belongs to; empty where that cannot be told. */
+typedef enum sirix_status (*sirix_verify_fault_fn)(void *context, struct sirix_bytes resource,
+                                                   const struct sirix_error *fault,
                                                    struct sirix_error *err);
 typedef enum sirix_status (*sirix_verify_yield_fn)(void *context,
                                                    const struct sirix_verify_progress *progress,

@@ -19,7 +19,6 @@ struct sirix_backend_ops {
     /* A whole segment as stored, verified. SIRIX_CORRUPT when absent. */
     enum sirix_status (*segment_get)(struct sirix_reader *reader, uint64_t number,
                                      struct sirix_bytes *out_bytes, struct sirix_error *err);
-    void (*segment_prefetch)(struct sirix_reader *reader, const uint64_t *addresses, size_t count);
     enum sirix_status (*segment_scan)(struct sirix_reader *reader, uint64_t first, uint64_t last,
                                       sirix_segment_visit_fn visit, void *context,
                                       struct sirix_error *err);
@@ -45,6 +44,8 @@ struct sirix_backend {
     const struct sirix_backend_ops *ops;
     _Atomic uint64_t next_number; /* The next one that sirix_segment_reserve() gives. */
     _Atomic uint64_t settled;
+    sirix_owner_fn owner; /* NULL: nobody knows the resources' names. */
+    void *owner_context;
 };
 
 /* First member of every reader. */
@@ -68,6 +69,11 @@ bool sirix_ref_expectation_holds(const struct sirix_ref_put *put, struct sirix_b
 /* Ends a commit that failed before anything was changed, or with an unknown outcome. */
 void sirix_commit_failed(sirix_committed_fn done, void *context, enum sirix_status status,
                          const struct sirix_error *error);
+
+/* sirix_segment_check() that names the owner where the backend knows it. */
+enum sirix_status sirix_segment_verify(const struct sirix_backend *backend,
+                                       struct sirix_bytes bytes, uint64_t number,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* Whether sealed bytes are those of a sparse segment, which may take the place of a stored one. */
 bool sirix_segment_is_sparse(struct sirix_bytes bytes);

@@ -169,7 +169,7 @@ enum sirix_status sirix_lmdb_segment_get(struct sirix_reader *base, uint64_t num
     }
     status = look_up(reader, number, &bytes, err);
     if (status == SIRIX_OK && !sirix_verified_has(&lmdb->verified, number)) {
-        status = sirix_segment_check(bytes, number, err);
+        status = sirix_segment_verify(base->backend, bytes, number, err);
         if (status == SIRIX_OK) {
             sirix_verified_add(&lmdb->verified, number);
         }

@@ -87,7 +87,7 @@ enum sirix_status sirix_memory_segment_get(struct sirix_reader *base, uint64_t n
     if (row == NULL) {
         return sirix_segment_absent(number, err);
     }
-    status = sirix_segment_check(row->value, number, err);
+    status = sirix_segment_verify(base->backend, row->value, number, err);
     if (status == SIRIX_OK) {
         status = sirix_slices_copy(&reader->slices, row->value, &copy, err);
     }

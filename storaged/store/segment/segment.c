@@ -94,6 +94,40 @@ enum sirix_status sirix_segment_check(struct sirix_bytes bytes, uint64_t number,
     return what == NULL ? SIRIX_OK : damaged(bytes, number, what, err);
 }
 
+/* Puts before the sentence whose segment it is. */
+static void tell_owner(const struct sirix_backend *backend, struct sirix_bytes bytes,
+                       struct sirix_error *err)
+{
+    char name[SIRIX_OWNER_NAME_BYTES];
+    const uint8_t *at = bytes.data;
+    struct sirix_error told = {0};
+
+    if (err == NULL || backend->owner == NULL || bytes.len < SIRIX_SEGMENT_HEADER_BYTES ||
+        !backend->owner(backend->owner_context, sirix_load_u32le(at + AT_RESOURCE), name)) {
+        return;
+    }
+    (void)sirix_fail_reason(&told, err->status, err->reason, "resource %s: %s", name, err->text);
+    *err = told;
+}
+
+enum sirix_status sirix_segment_verify(const struct sirix_backend *backend,
+                                       struct sirix_bytes bytes, uint64_t number,
+                                       struct sirix_error *err)
+{
+    enum sirix_status status = sirix_segment_check(bytes, number, err);
+
+    if (status == SIRIX_CORRUPT) {
+        tell_owner(backend, bytes, err);
+    }
+    return status;
+}
+
+void sirix_backend_name_owners(struct sirix_backend *backend, sirix_owner_fn owner, void *context)
+{
+    backend->owner = owner;
+    backend->owner_context = context;
+}
+
 enum sirix_status sirix_segment_absent(uint64_t number, struct sirix_error *err)
 {
     return sirix_fail_reason(err, SIRIX_CORRUPT, SIRIX_REASON_CHECKSUM,
@@ -228,27 +262,21 @@ enum sirix_status sirix_segment_get(struct sirix_reader *reader, uint64_t addres
     }
     if (sirix_segment_is_sparse(whole)) {
         status = sparse_find(whole, number, offset, &page, err);
-        if (status != SIRIX_OK) {
-            return status;
-        }
     } else if (offset < SIRIX_SEGMENT_HEADER_BYTES || offset > whole.len) {
-        return damaged(whole, number, "an address points outside of it", err);
+        status = damaged(whole, number, "an address points outside of it", err);
     } else {
         page = (struct sirix_bytes){.data = (const uint8_t *)whole.data + offset,
                                     .len = whole.len - offset};
     }
-    if (page.len < min_len) {
-        return damaged(whole, number, "a page passes its end", err);
+    if (status == SIRIX_OK && page.len < min_len) {
+        status = damaged(whole, number, "a page passes its end", err);
+    }
+    if (status != SIRIX_OK) {
+        tell_owner(reader->backend, whole, err);
+        return status;
     }
     *out_bytes = page;
     return SIRIX_OK;
-}
-
-void sirix_segment_prefetch(struct sirix_reader *reader, const uint64_t *addresses, size_t count)
-{
-    if (reader->backend->ops->segment_prefetch != NULL) {
-        reader->backend->ops->segment_prefetch(reader, addresses, count);
-    }
 }
 
 enum sirix_status sirix_ref_get(struct sirix_reader *reader, struct sirix_bytes key,

@@ -94,6 +94,16 @@ enum sirix_status sirix_segment_check(struct sirix_bytes bytes, uint64_t number,
 struct sirix_backend;
 struct sirix_reader;
 
+/*
+ * Whose a segment is: fills in the name of a resource, with a NUL, or returns false. Called where damage
+ * is met, on any thread that reads; it may not read itself.
+ */
+enum { SIRIX_OWNER_NAME_BYTES = 129 };
+typedef bool (*sirix_owner_fn)(void *context, uint32_t resource_id,
+                               char name[SIRIX_OWNER_NAME_BYTES]);
+/* From then on damage that a reader meets is told with the owner's name. Before the first reader. */
+void sirix_backend_name_owners(struct sirix_backend *backend, sirix_owner_fn owner, void *context);
+
 /* --- Reading --------------------------------------------------------------------------------- */
 
 enum sirix_status sirix_reader_open(struct sirix_backend *backend, struct sirix_reader **out_reader,
@@ -118,9 +128,6 @@ struct sirix_backend *sirix_reader_backend(const struct sirix_reader *reader);
 enum sirix_status sirix_segment_get(struct sirix_reader *reader, uint64_t address, size_t min_len,
                                     struct sirix_bytes *out_bytes,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
-
-/* A hint: these will be asked for soon. */
-void sirix_segment_prefetch(struct sirix_reader *reader, const uint64_t *addresses, size_t count);
 
 /* One ref row; SIRIX_NOT_FOUND (without a sentence of its own: the caller knows what it is). */
 enum sirix_status sirix_ref_get(struct sirix_reader *reader, struct sirix_bytes key,

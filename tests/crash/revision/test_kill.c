@@ -196,10 +196,11 @@ static size_t work_and_kill(size_t count, struct ack *acks, size_t room)
     return told;
 }
 
-static enum sirix_status no_fault(void *context, const struct sirix_error *fault,
-                                  struct sirix_error *err)
+static enum sirix_status no_fault(void *context, struct sirix_bytes resource,
+                                  const struct sirix_error *fault, struct sirix_error *err)
 {
     (void)context;
+    (void)resource;
     (void)err;
     fail_msg("%s", fault->text);
     return SIRIX_OK;

@@ -87,10 +87,11 @@ static size_t rows(const char *prefix)
     return count;
 }
 
-static enum sirix_status no_fault(void *context, const struct sirix_error *fault,
-                                  struct sirix_error *err)
+static enum sirix_status no_fault(void *context, struct sirix_bytes resource,
+                                  const struct sirix_error *fault, struct sirix_error *err)
 {
     (void)context;
+    (void)resource;
     (void)err;
     fail_msg("%s", fault->text);
     return SIRIX_OK;

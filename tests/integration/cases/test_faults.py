@@ -7,8 +7,8 @@
 | Disk.test_a_full_disk_refuses_writes_and_nothing_else    | full disk                        |
 | Damage.test_a_damaged_page_is_found_and_named            | damaged page                     |
 | Damage.test_a_damaged_resource_does_not_hide_the_others  | damaged page: the list failed    |
-| Damage.test_a_problem_names_its_resource_in_the_field... | damaged page (known defect)      |
-| Damage.test_a_damaged_resource_can_be_dropped            | damaged page (known defect)      |
+| Damage.test_a_problem_names_its_resource_in_the_field... | damaged page                     |
+| Damage.test_a_damaged_resource_can_be_dropped            | damaged page                     |
 | Memory.test_an_import_past_the_memory_limit              | G29                              |
 | Clock.test_times_rise_while_the_clock_falls              | G15, G16                         |
 | Clock.test_times_are_read_as_they_are_written            | G14                              |
@@ -225,16 +225,12 @@ class Damage(Own):
         one.start()
         return one, self.client(one), marks
 
-    @unittest.expectedFailure
     def test_a_problem_names_its_resource_in_the_field_for_it(self):
-        """KNOWN DEFECT: VerifyProblem.resource stays empty; the name is in the message alone."""
         client = self.damaged()[1]
         problems = [p.problem for p in client.Verify(database=b"db") if p.HasField("problem")]
         self.assertEqual({p.resource for p in problems}, {b"r3"})
 
-    @unittest.expectedFailure
     def test_a_damaged_resource_can_be_dropped(self):
-        """KNOWN DEFECT: DropResource reads the damaged head and fails with it."""
         client = self.damaged()[1]
         client.DropResource(database=b"db", resource=b"r3")
         self.load(client, b"r3", b"[2]")
@@ -242,6 +238,9 @@ class Damage(Own):
 
     def test_a_damaged_resource_does_not_hide_the_others(self):
         client = self.damaged()[1]
+        answer, failure = cases.attempt(client.DropResource, database=b"db", resource=b"r3",
+                                        options=case.pb.WriteOptions(expected_revision=1))
+        self.assertEqual((answer, failure[0], failure[2].current_revision), (None, "ABORTED", 2))
         names = [r.name for r in client.ListResources(database=b"db").resources]
         self.assertEqual(names, [b"r%d" % i for i in range(6)])
 
@@ -250,7 +249,7 @@ class Damage(Own):
         answer, failure = cases.attempt(client.ReadDocument, database=b"db", resource=b"r3")
         self.assertIsNone(answer)
         self.assertEqual((failure[0], failure[1]), ("DATA_LOSS", "checksum"))
-        self.assertRegex(failure[2].message.decode(), r"\br3\b|resource 4\b")
+        self.assertRegex(failure[2].message.decode(), r"\bresource r3: segment \d+ ")
         for name in marks:
             if name != b"r3":
                 self.assertIn(marks[name], self.read(client, name))
@@ -259,7 +258,7 @@ class Damage(Own):
         problems = [p.problem for p in client.Verify(database=b"db") if p.HasField("problem")]
         self.assertTrue(problems)
         for problem in problems:
-            self.assertRegex(problem.message.decode(), r"\bresource (r3|4)\b")
+            self.assertRegex(problem.message.decode(), r"\bresource r3\b")
         self.assertIn(b"checksum", {p.reason for p in problems})
         done = subprocess.run([cases.SIRIXCTL, "verify", "db", "--storage", one.owner],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -202,6 +202,22 @@ class Reading(case.DaemonCase):
         self.assertEqual(sorted((r.timestamp_us for r in seen), reverse=True),
                          [r.timestamp_us for r in seen])
 
+    def test_history_names_the_branch_of_every_revision_also_one_that_is_gone(self):
+        name = self.resource("0")
+        place = {"database": b"db", "resource": name}
+        for i, branch in enumerate((b"One", b"two", b"One")):
+            self.client.CreateBranch(name=branch, **place)
+            self.apply(name, update(1, str(i + 1)), branch=branch)
+            self.client.Promote(branch=branch, **place)
+            self.client.DeleteBranch(name=branch, **place)
+        self.apply(name, update(1, "9"))
+        branches = [b"main", b"One", b"two", b"One", b"main", b"main"]
+        self.assertEqual([r.branch for r in self.client.History(**place).revisions], branches)
+        self.assertEqual([e.revision.branch for e in self.client.NodeHistory(
+            node_key=1, **place).entries], branches[:5])
+        second = self.client.History(page_size=2, cursor=b"4", **place)
+        self.assertEqual([r.branch for r in second.revisions], branches[2:4])
+
     def test_node_history_tells_what_each_revision_did_to_a_node(self):
         name = self.resource('{"a":1,"b":[]}')
         key = self.node(name, "/a").node_key
@@ -839,6 +855,23 @@ class Labels(case.DaemonCase):
         while len(self.client.ListBranches(**place).branches) > 1:
             pass
         self.client.CreateBranch(name=b"brief", **place)
+
+    def test_a_branch_whose_time_is_over_is_deleted_when_asked(self):
+        name = self.resource("1")
+        place = {"database": b"db", "resource": name}
+        for _ in range(20):  # The sweep, each second, may be faster.
+            now = self.client.Status().now_us
+            self.client.CreateBranch(name=b"brief", expires_at_us=now + 100000, **place)
+            while self.client.Status().now_us < now + 100000:
+                pass
+            try:
+                deleted = self.client.DeleteBranch(name=b"brief", **place)
+                break
+            except grpc.RpcError as failure:
+                self.assertEqual(daemon.detail(failure, case.error).reason, b"branch_unknown")
+        self.assertEqual(deleted.revision, 2)
+        self.assertEqual(self.refused("NOT_FOUND", "branch_unknown", self.client.DeleteBranch,
+                                      name=b"brief", **place).field, b"name")
 
     def test_clients_that_make_and_delete_branches_see_true_errors_alone(self):  # G24
         name = self.resource("1")

@@ -87,10 +87,11 @@ static enum sirix_status do_everything(struct test_rev *f, int round, struct sir
     return status == SIRIX_OK ? sirix_resource_drop(f->database, test_name(name), err) : status;
 }
 
-static enum sirix_status no_fault(void *context, const struct sirix_error *fault,
-                                  struct sirix_error *err)
+static enum sirix_status no_fault(void *context, struct sirix_bytes resource,
+                                  const struct sirix_error *fault, struct sirix_error *err)
 {
     (void)context;
+    (void)resource;
     (void)err;
     fail_msg("%s", fault->text);
     return SIRIX_OK;

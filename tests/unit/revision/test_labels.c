@@ -235,6 +235,56 @@ static void lists_go_on_where_they_stopped(void **state)
     assert_string_equal(names.text, "r ");
 }
 
+static void expect_name(struct test_rev *f, uint64_t id, const char *name)
+{
+    struct sirix_bytes found = {0};
+
+    sirix_reader_yield(f->reader);
+    assert_int_equal(sirix_branch_name(f->resource, f->reader, id, &found, NULL), SIRIX_OK);
+    assert_true(sirix_bytes_equal(found, test_name(name)));
+}
+
+static void a_branch_keeps_its_name_and_may_be_deleted_when_its_time_is_over(void **state)
+{
+    struct test_rev *f = *state;
+    struct sirix_branch_head head;
+    struct sirix_bytes found = {0};
+    struct sirix_error err = {0};
+    uint64_t revision = 0;
+    uint64_t gone = test_branch(f, "main", "Gone", 0);
+    uint64_t brief = test_branch(f, "main", "Brief", f->now_us + 1000000);
+    struct sirix_published published = test_set(f, "Brief", 7);
+
+    f->now_us += 2000000;
+    sirix_reader_yield(f->reader);
+    assert_int_equal(
+        sirix_branch_find(f->resource, f->reader, test_name("Brief"), false, &head, &err),
+        SIRIX_PRECONDITION);
+    assert_int_equal(err.reason, SIRIX_REASON_BRANCH_EXPIRED);
+    assert_int_equal(
+        sirix_branch_find(f->resource, f->reader, test_name("Brief"), true, &head, &err), SIRIX_OK);
+    assert_int_equal(head.id, brief);
+    assert_int_equal(head.revision, published.revision);
+    assert_int_equal(
+        sirix_branch_find(f->resource, f->reader, test_name("brief"), true, &head, &err),
+        SIRIX_NOT_FOUND);
+
+    assert_int_equal(
+        sirix_branch_delete_once(f->resource, test_name("Brief"), gone, NULL, &revision, &err),
+        SIRIX_NOT_FOUND);
+    assert_int_equal(
+        sirix_branch_delete_once(f->resource, test_name("Brief"), brief, NULL, &revision, &err),
+        SIRIX_OK);
+    assert_int_equal(revision, published.revision);
+    assert_int_equal(sirix_branch_delete(f->resource, test_name("Gone"), &err), SIRIX_OK);
+
+    expect_name(f, SIRIX_BRANCH_ID_MAIN, "main");
+    expect_name(f, gone, "Gone");
+    expect_name(f, brief, "Brief");
+    assert_int_equal(sirix_branch_name(f->resource, f->reader, brief + 1, &found, &err),
+                     SIRIX_NOT_FOUND);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -242,6 +292,7 @@ int main(void)
         CASE(labels_are_set_moved_listed_and_deleted),
         CASE(names_differ_in_more_than_case_and_main_is_protected),
         CASE(lists_go_on_where_they_stopped),
+        CASE(a_branch_keeps_its_name_and_may_be_deleted_when_its_time_is_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -463,10 +463,11 @@ static void check_labels(struct model *m)
     assert_int_equal(info.newest_revision, m->newest);
 }
 
-static enum sirix_status no_fault(void *context, const struct sirix_error *fault,
-                                  struct sirix_error *err)
+static enum sirix_status no_fault(void *context, struct sirix_bytes resource,
+                                  const struct sirix_error *fault, struct sirix_error *err)
 {
     (void)context;
+    (void)resource;
     (void)err;
     fail_msg("%s", fault->text);
     return SIRIX_OK;

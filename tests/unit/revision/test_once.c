@@ -112,23 +112,28 @@ static void a_change_that_fails_keeps_no_key(void **state)
     struct sirix_once once = once_of("k", 1, &len);
     struct sirix_published published;
     struct sirix_error err = {0};
+    uint64_t revision = 0;
 
     (void)state;
-    assert_int_equal(sirix_branch_delete_once(fixture.resource, test_name("b"), &once, &err),
-                     SIRIX_NOT_FOUND);
+    assert_int_equal(
+        sirix_branch_delete_once(fixture.resource, test_name("b"), 0, &once, &revision, &err),
+        SIRIX_NOT_FOUND);
     sirix_reader_yield(fixture.reader);
     assert_int_equal(
         sirix_rider_find(fixture.database, fixture.reader, &once.rider, &published, &err),
         SIRIX_NOT_FOUND);
     (void)test_branch(&fixture, "main", "b", 0);
-    assert_int_equal(sirix_branch_delete_once(fixture.resource, test_name("b"), &once, &err),
-                     SIRIX_OK);
+    assert_int_equal(
+        sirix_branch_delete_once(fixture.resource, test_name("b"), 0, &once, &revision, &err),
+        SIRIX_OK);
     assert_false(once.replayed);
-    uint64_t revision = 0;
+    assert_int_equal(revision, 1);
+    revision = 0;
     memcpy(&revision, once.answer_bytes, sizeof(revision));
     assert_int_equal(revision, 1);
-    assert_int_equal(sirix_branch_delete_once(fixture.resource, test_name("b"), &once, &err),
-                     SIRIX_OK);
+    assert_int_equal(
+        sirix_branch_delete_once(fixture.resource, test_name("b"), 0, &once, &revision, &err),
+        SIRIX_OK);
     assert_true(once.replayed);
     sirix_reader_yield(fixture.reader);
     assert_int_equal(

@@ -39,16 +39,19 @@ struct faults {
     int count;
     int yields;
     struct sirix_error first;
+    char resource[SIRIX_NAME_BYTES_MAX + 1]; /* Of the first. */
 };
 
-static enum sirix_status take_fault(void *context, const struct sirix_error *fault,
-                                    struct sirix_error *err)
+static enum sirix_status take_fault(void *context, struct sirix_bytes resource,
+                                    const struct sirix_error *fault, struct sirix_error *err)
 {
     struct faults *faults = context;
 
     (void)err;
     if (faults->count++ == 0) {
         faults->first = *fault;
+        (void)snprintf(faults->resource, sizeof(faults->resource), "%.*s", (int)resource.len,
+                       resource.len == 0 ? "" : (const char *)resource.data);
     }
     return SIRIX_OK;
 }
@@ -479,6 +482,22 @@ static void a_head_and_counts_that_lie_are_found(void **state)
     expect_fault(f, "head row has a wrong length");
 }
 
+static void a_branch_that_has_another_name_under_its_id_is_found(void **state)
+{
+    struct test_rev *f = *state;
+    uint64_t branch = test_branch(f, "main", "Side", 0);
+    const struct sirix_rows_key key =
+        sirix_rows_key_branch_name(sirix_resource_id(f->resource), branch);
+
+    expect_sound(f);
+    test_put_row(f, &key, test_name("side"));
+    expect_fault(f, "branch Side has another name under its id");
+    test_put_row(f, &key, (struct sirix_bytes){0});
+    expect_fault(f, "branch Side has another name under its id");
+    test_put_row(f, &key, test_name("Side"));
+    expect_sound(f);
+}
+
 /* Flips a byte of the file where a pattern stands; returns how often it stood there. */
 static int damage_file(const char *dir, const void *pattern, size_t len, size_t at)
 {
@@ -509,6 +528,7 @@ static void a_damaged_segment_is_named_and_the_rest_is_read(void **state)
     static struct test_rev f;
     struct sirix_view view;
     uint8_t chain[SIRIX_HASH_BYTES];
+    struct sirix_error err = {0};
 
     (void)state;
     test_rev_open(&f, TEST_REV_LMDB, 1);
@@ -534,9 +554,12 @@ static void a_damaged_segment_is_named_and_the_rest_is_read(void **state)
 
     struct faults faults = verify(&f, NULL);
     assert_int_equal(faults.first.reason, SIRIX_REASON_CHECKSUM);
+    assert_string_equal(faults.resource, "r");
+    assert_ptr_equal(strstr(faults.first.text, "resource r: segment"), faults.first.text);
     /* The segment; revision 7, which is in it; revision 8, whose parent it is; those that jump there. */
     assert_in_range(faults.count, 3, 12);
-    assert_int_equal(test_view_revision(&f, 7, &view, NULL), SIRIX_CORRUPT);
+    assert_int_equal(test_view_revision(&f, 7, &view, &err), SIRIX_CORRUPT);
+    assert_ptr_equal(strstr(err.text, "resource r: segment"), err.text);
     assert_int_equal(test_view_branch(&f, "main", &view, NULL), SIRIX_OK);
     assert_int_equal(test_value(&f, &view), 19);
     sirix_view_close(&view);
@@ -583,6 +606,7 @@ int main(void)
         CASE(a_label_out_of_order_is_found),
         CASE(an_index_that_disagrees_with_the_record_is_found),
         CASE(a_head_and_counts_that_lie_are_found),
+        CASE(a_branch_that_has_another_name_under_its_id_is_found),
         cmocka_unit_test(a_damaged_segment_is_named_and_the_rest_is_read),
         CASE(a_caller_can_stop_it),
     };
