@@ -1,6 +1,7 @@
 """What the tests of real failures share, beside the support of all tests of the daemon.
 
-Small sizes are the default; SIRIX_CASES_FULL=1 runs the sizes that the cases name.
+What a case names is run at that size, but for a sanitizer's build, which does a share of it. Whatever
+takes longer than a minute here is small by default; SIRIX_CASES_FULL=1 runs all of it.
 """
 import argparse
 import datetime
@@ -16,27 +17,61 @@ import grpc
 
 import case
 import daemon
+import mcp_client
 
 FULL = os.environ.get("SIRIX_CASES_FULL") == "1"
 SANITIZED = os.environ.get("SIRIX_SANITIZED", "") != ""
+SANITIZED_SHARE = 20
+SHARED_MEMORY = "/dev/shm"
+SHARED_MEMORY_FREE = 4 << 30  # Less than this is a container's default, which the large cases fill.
 CTL_LIMIT_S = 600
 SIRIXCTL = CLOCK = None
 
 
 def main():
-    """Reads --sirixctl and --clock, then what every test of the daemon reads."""
+    """Reads --sirixctl, --clock and --gateway, then what every test of the daemon reads."""
     global SIRIXCTL, CLOCK
     parser = argparse.ArgumentParser()
     parser.add_argument("--sirixctl", required=True)
     parser.add_argument("--clock", required=True)
+    parser.add_argument("--gateway", required=True)
     found, rest = parser.parse_known_args()
     SIRIXCTL, CLOCK = found.sirixctl, found.clock
+    mcp_client.PROGRAMS["mcp"] = found.gateway
     sys.argv[1:] = rest
     case.main()
 
 
 def size(small, full):
     return full if FULL else small
+
+
+def named(count, sanitized=None):
+    """The size that a case names; under a sanitizer a share of it, unless told which."""
+    if not SANITIZED:
+        return count
+    return sanitized if sanitized is not None else count // SANITIZED_SHARE
+
+
+def quick_parent():
+    """Where a folder of data costs no disk's syncs; None, the usual place, where there is none."""
+    try:
+        free = os.statvfs(SHARED_MEMORY)
+    except OSError:
+        return None
+    return SHARED_MEMORY if free.f_bavail * free.f_frsize >= SHARED_MEMORY_FREE else None
+
+
+def processor_s(pid):
+    """Seconds of processor time of all threads that a process has now."""
+    total = 0
+    for thread in os.listdir("/proc/%d/task" % pid):
+        try:
+            with open("/proc/%d/task/%s/schedstat" % (pid, thread), encoding="ascii") as row:
+                total += int(row.read().split()[0])
+        except OSError:  # It has ended.
+            pass
+    return total / 1e9
 
 
 def stamp(us, offset_hours=0):
@@ -48,14 +83,17 @@ def stamp(us, offset_hours=0):
 
 
 def memory(pid, row="VmRSS"):
-    """Bytes of a row of /proc/PID/status: VmRSS with mapped files, RssAnon without, VmHWM peak.
-
-    Of a sanitizer's build 0: its shadow and quarantine are no memory of ours.
-    """
-    if SANITIZED:
-        return 0
+    """Bytes of a row of /proc/PID/status: VmRSS with mapped files, RssAnon without, VmHWM peak."""
     with open("/proc/%d/status" % pid, encoding="ascii") as rows:
         return next(int(r.split()[1]) << 10 for r in rows if r.startswith(row + ":"))
+
+
+def check_memory(test, used, limit):
+    """Fails above the limit; a sanitizer's build says that it skips this."""
+    with test.subTest("memory"):
+        if SANITIZED:
+            test.skipTest("a sanitizer's shadow and quarantine are no memory of ours")
+        test.assertLess(used, limit)
 
 
 def descriptors(pid):
@@ -102,6 +140,12 @@ def attempt(function, *args, **kwargs):
 
 class Case(case.DaemonCase):
     """One daemon a class, with a client and with sirixctl."""
+
+    def processor_timed(self, function, *args, **kwargs):
+        """(seconds of the daemon's processor time, answer): other load does not count."""
+        before = processor_s(self.daemon.process.pid)
+        answer = function(*args, **kwargs)
+        return processor_s(self.daemon.process.pid) - before, answer
 
     def new_client(self, address=None):
         client = daemon.Client(address or self.daemon.owner, case.pb)
@@ -223,5 +267,5 @@ def numbers_kept(text):
     return json.loads(text, parse_int=number, parse_float=number)
 
 
-def folder():
-    return tempfile.mkdtemp(prefix="sirix_cases_")
+def folder(parent=None):
+    return tempfile.mkdtemp(prefix="sirix_cases_", dir=parent)

@@ -19,11 +19,11 @@ DATABASES = 1000
 ANON_PER_DATABASE = 256 << 10
 FILES_PER_DATABASE = 6
 MAPS_PER_DATABASE = 16
-IMPORT_MIB = cases.size(64, 256)
-DATA_LIMIT_MIB = cases.size(104, 128)
+IMPORT_MIB = 256
+DATA_LIMIT_MIB = 128
 ROWS_PER_MESSAGE = 512
 LIMIT_S = 600
-ANON_MAX = 60 * MIB  # Of the whole daemon: less than the smaller import.
+ANON_MAX = 60 * MIB  # Of the whole daemon.
 
 
 def maps(pid):
@@ -32,6 +32,8 @@ def maps(pid):
 
 
 class Small(cases.Case):
+    parent = cases.quick_parent()
+
     def test_an_open_database_costs_little(self):
         pid = self.daemon.process.pid
         anon, files, areas = cases.memory(pid, "RssAnon"), cases.descriptors(pid), maps(pid)
@@ -59,7 +61,7 @@ class Limited(cases.Case):
             script.write('#!/bin/sh\nulimit -d %d || exit 99\nexec "%s" "$@"\n'
                          % (DATA_LIMIT_MIB << 10, os.path.abspath(case.ARGS.storaged)))
         os.chmod(program, 0o700)
-        cls.daemon = daemon.Daemon(program)
+        cls.daemon = daemon.Daemon(program, parent=cases.quick_parent())
         cls.client = daemon.Client(cls.daemon.owner, case.pb)
         cls.names = 0
         cls.client.CreateDatabase(database=b"db")

@@ -5,7 +5,7 @@
 | Depth.test_deep_nesting_ends_in_an_answer                   | G7 |
 | Scale.test_one_leaf_of_a_large_object                       | G9 |
 | Scale.test_arrays_shrink_in_time                            | G13 |
-| Scale.test_large_documents_with_default_settings            | G30 |
+| Scale.test_large_documents_with_default_settings            | G30; by flag 64 MiB |
 | Scale.test_long_strings                                     | SirixDB #1076, 64 MiB of U+0001 |
 | Scale.test_an_object_with_many_names                        | 1M distinct names |
 | Scale.test_prepends_stay_flat                               | 1M prepends |
@@ -20,8 +20,13 @@ import case
 import cases
 from case import delete, insert, update
 
+SCAN_RATIO_MAX = 4  # 1.5 to 1.8 in a release build; checks of pages weigh more where nothing is optimised.
 
-class Depth(cases.Case):
+class Quick(cases.Case):
+    parent = cases.quick_parent()
+
+
+class Depth(Quick):
     def test_deep_nesting_ends_in_an_answer(self):
         for depth in (13, 900, 1000):
             for left, right in (("[", "]"), ('{"a":', "}")):
@@ -35,24 +40,25 @@ class Depth(cases.Case):
                 changes, end = self.diff(name)
                 self.assertEqual([c.new_value for c in changes], [b"7"])
                 self.assertEqual(len(self.patch(name)[1]), 1)
-        before = cases.memory(self.daemon.process.pid, "RssAnon")
+        pid = self.daemon.process.pid
+        before = cases.memory(pid, "RssAnon")
         for text in ("[" * 100000, '{"a":' * 100000, "[" * 1001 + "]" * 1001, '[{"a":' * 50000):
             for door in (lambda: self.load(b"deep", text),
                          lambda: self.apply(self.name_of_empty(), insert(text))):
                 seconds, (answer, failure) = cases.timed(cases.attempt, door)
                 self.assertEqual(failure[:2], ("INVALID_ARGUMENT", "depth_limit"))
                 self.assertLess(seconds, 1)
-        self.assertLess(cases.memory(self.daemon.process.pid, "RssAnon"), before + (16 << 20))
+        cases.check_memory(self, cases.memory(pid, "RssAnon"), before + (16 << 20))
         self.assertEqual(self.client.Status().principal, b"owner")
 
     def name_of_empty(self):
         return self.resource()
 
 
-class Scale(cases.Case):
+class Scale(Quick):
     def test_one_leaf_of_a_large_object(self):
         costs = []
-        for count in (2000, cases.size(40000, 1000000)):
+        for count in (10000, cases.named(1000000)):
             text = "{" + ",".join('"member%07d":{"x":{"y":%d}}' % (i, i)
                                   for i in range(count)) + "}"
             name = self.resource(text)
@@ -60,38 +66,42 @@ class Scale(cases.Case):
             before, seconds = self.stored(), []
             for i in range(20):
                 self.apply(name, update(key, str(-i - 1)))
-                taken, (changes, end) = cases.timed(self.diff, name)
+                taken, (changes, end) = self.processor_timed(self.diff, name)
                 seconds.append(taken)
                 self.assertEqual([(c.kind, c.new_value) for c in changes],
                                  [(case.pb.CHANGE_KIND_UPDATE, b"%d" % (-i - 1))])
             self.assertEqual(self.patch(name)[1], [
                 {"op": "replace", "path": "/member%07d/x/y" % (count // 2), "value": -20}])
             costs.append((sorted(seconds)[10], (self.stored() - before) / 20))
-        self.assertLessEqual(costs[1][0], 3 * costs[0][0] + 0.005)
-        self.assertLessEqual(costs[1][1], 3 * costs[0][1] + 4096)
+        self.assertLessEqual(costs[1][0], 3 * costs[0][0], costs)
+        self.assertLessEqual(costs[1][1], 3 * costs[0][1], costs)
+
+    def shrink(self, name, count):
+        """(seconds until every second element is gone, seconds until all are) of processor time."""
+        half = [n.node_key for i, n in enumerate(self.children(name)) if i % 2]
+        pieces = [half[i:i + 10000] for i in range(0, count // 2, 10000)]
+        taken = sum(self.processor_timed(self.apply, name, *[delete(k) for k in piece])[0]
+                    for piece in pieces)
+        self.assertEqual(self.json(name), list(range(0, count, 2)))
+        self.client.Revert(database=b"db", resource=name, view=case.pb.View(revision=2))
+        emptied, _ = self.processor_timed(self.apply, name, case.replace(1, "[]"))
+        self.assertEqual(self.text(name), "[]")
+        changes, end = self.diff(name, **{"from": case.pb.View(revision=2), "to": case.pb.View()})
+        self.assertEqual(end.deletes + end.replaces + end.updates, len(changes))
+        self.client.Revert(database=b"db", resource=name, view=case.pb.View(revision=2))
+        return taken, emptied
 
     def test_arrays_shrink_in_time(self):
-        times = {"none": [], "half": []}
-        for count in (8000, 16000, 32000, 64000):
+        least = []
+        for count in (8000, 16000) if cases.SANITIZED else (8000, 16000, 32000, 64000):
             name = self.resource("[" + ",".join(map(str, range(count))) + "]")
-            keys = [n.node_key for n in self.children(name)]
-            half = [k for i, k in enumerate(keys) if i % 2]
-            pieces = [half[i:i + 10000] for i in range(0, len(half), 10000)]
-            taken = 0.0
-            for piece in pieces:
-                taken += cases.timed(self.apply, name, *[delete(k) for k in piece])[0]
-            times["half"].append(taken)
-            self.assertEqual(self.json(name), list(range(0, count, 2)))
-            self.client.Revert(database=b"db", resource=name, view=case.pb.View(revision=2))
-            times["none"].append(cases.timed(self.apply, name, case.replace(1, "[]"))[0])
-            self.assertEqual(self.text(name), "[]")
-            changes, end = self.diff(name,
-                                     **{"from": case.pb.View(revision=2), "to": case.pb.View()})
-            self.assertEqual(end.deletes + end.replaces + end.updates, len(changes))
-        for one in times.values():
-            # Three doublings; the constant is what a busy machine takes now and then.
-            self.assertLessEqual(one[-1], 2.5 ** 3 * one[0] + cases.size(1, 0.1), times)
-        self.assertLess(times["none"][-1], cases.size(1, 0.1), times)
+            least.append([min(times) for times in zip(*(self.shrink(name, count)
+                                                        for _ in range(3)))])
+        for smaller, larger in zip(least, least[1:]):
+            self.assertLessEqual(larger[0], 2.5 * smaller[0], least)
+            self.assertLessEqual(larger[1], 2.5 * smaller[1] + 0.001, least)
+        if not cases.SANITIZED:
+            self.assertLess(least[-1][1], 0.1, least)
 
     def children(self, name):
         cursor, nodes = b"", []
@@ -124,7 +134,7 @@ class Scale(cases.Case):
             self.assertEqual(cases.patched(text, patch), cases.numbers_kept(self.text(name)))
 
     def test_long_strings(self):
-        for count in (200 << 10, 600 << 10, 2 << 20, cases.size(3 << 20, 64 << 20)):
+        for count in (200 << 10, 600 << 10, 2 << 20, cases.named(64 << 20)):
             text = '"' + "\\u0001" * count + '"'
             name = self.resource(text)
             self.assertEqual(self.text(name), text)
@@ -141,7 +151,7 @@ class Scale(cases.Case):
             self.assertEqual(self.text(name), "[" + text + "]")
 
     def test_an_object_with_many_names(self):
-        count = cases.size(100000, 1000000)
+        count = cases.named(1000000)
         names = ["name-%d-%s" % (i * 7919 % count, "x" * (i % 60)) for i in range(count)]
         text = "{" + ",".join('"%s":%d' % (n, i) for i, n in enumerate(names)) + "}"
         name = self.resource(text)
@@ -158,16 +168,17 @@ class Scale(cases.Case):
         self.assertIn(b"/*", [p.path for p in info.paths])
 
     def test_prepends_stay_flat(self):
-        name, total, batch = self.resource("[]"), cases.size(40000, 1000000), 5000
+        name, total, batch = self.resource("[]"), cases.named(1000000), 5000
         grown, seconds = [], []
         for i in range(total // batch):
             before = self.stored()
-            seconds.append(cases.timed(self.apply, name, *[
+            seconds.append(self.processor_timed(self.apply, name, *[
                 insert(str(i * batch + j), node_key=1) for j in range(batch)])[0])
             grown.append((self.stored() - before) / batch)
         third = len(grown) // 3
-        self.assertLessEqual(sum(grown[-third:]), 2 * sum(grown[:third]) + 32 * third)
-        self.assertLessEqual(sorted(seconds)[-third], 3 * sorted(seconds)[third] + 0.05)
+        self.assertLessEqual(sum(grown[-third:]), 2 * sum(grown[:third]), grown)
+        self.assertLessEqual(sorted(seconds[-third:])[third // 2],
+                             1.5 * sorted(seconds[:third])[third // 2])
         got = self.json(name)
         self.assertEqual(got, list(range(total - 1, -1, -1)))
 
@@ -179,35 +190,42 @@ class Scale(cases.Case):
                          lines.split("\n"))
 
 
-class Rounds(cases.Case):
+class Rounds(Quick):
+    """Four durable answers a round: a disk's syncs would be nearly all of the time."""
+
     def test_branch_insert_promote_delete_stays_flat(self):
-        rounds = cases.size(300, 10000)
+        rounds, parts = cases.named(10000), 5
         name = self.resource("[]")
         place = {"database": b"db", "resource": name}
-        marks = [self.stored()]
-        for i in range(rounds):
-            if i == rounds // 2:
-                marks.append(self.stored())
-            self.client.CreateBranch(name=b"round", **place)
-            self.apply(name, insert(str(i), node_key=1, position=case.pb.POSITION_LAST_CHILD),
-                       branch=b"round")
-            self.client.Promote(branch=b"round", **place)
-            self.client.DeleteBranch(name=b"round", **place)
-        marks.append(self.stored())
-        halves = [(b - a) / (rounds / 2) for a, b in zip(marks, marks[1:])]
-        self.assertLess(halves[1], 2 * halves[0] + 4096, halves)
-        self.assertLess(sum(halves) / 2, cases.size(8, 4) << 10, halves)
-        scans = sorted(cases.timed(self.text, name)[0] for _ in range(9))
-        bulk = self.resource(json.dumps(list(range(rounds))))
-        once = sorted(cases.timed(self.text, bulk)[0] for _ in range(9))
+
+        def some(first):
+            for i in range(first, first + rounds // parts):
+                self.client.CreateBranch(name=b"round", **place)
+                self.apply(name, insert(str(i), node_key=1, position=case.pb.POSITION_LAST_CHILD),
+                           branch=b"round")
+                self.client.Promote(branch=b"round", **place)
+                self.client.DeleteBranch(name=b"round", **place)
+
+        seconds, grown = [], []
+        for part in range(parts):
+            before = self.stored()
+            seconds.append(self.processor_timed(some, part * (rounds // parts))[0])
+            grown.append((self.stored() - before) * parts / rounds)
+        self.assertLess(seconds[-1], 1.5 * seconds[1], seconds)
+        self.assertLess(grown[-1], 1.5 * grown[0] + 256, grown)
+        self.assertLess(sum(grown) / parts, 2048, grown)
         self.assertEqual(self.json(name), list(range(rounds)))
-        self.assertLessEqual(scans[4], 2 * once[4] + 0.01)
+        bulk = self.resource(json.dumps(list(range(rounds))))
+        scans, once = (sorted(self.processor_timed(self.text, one)[0] for _ in range(9))
+                       for one in (name, bulk))
+        self.assertLessEqual(scans[4], SCAN_RATIO_MAX * once[4], (scans, once))
         self.assertEqual([b.name for b in self.client.ListBranches(**place).branches], [b"main"])
+        self.verified()
 
 
-class Many(cases.Case):
+class Many(Quick):
     def test_many_databases_are_open(self):
-        count = cases.size(60, 1000)
+        count = cases.named(1000)
         for i in range(count):
             self.load(b"r", "[%d]" % i, database=b"many%d" % i)
         status = self.client.Status()

@@ -6,7 +6,7 @@
 | Races.test_writers_with_open_streams_on_branches_do_not_wait  | G23                             |
 | Races.test_branches_come_and_go_while_they_are_listed         | G24                             |
 | Races.test_two_fields_are_equal_in_every_view                 | G27                             |
-| Races.test_cli_and_clients_and_a_second_daemon                | G28                             |
+| Races.test_gateway_and_cli_and_clients_and_a_second_daemon    | G28, without a backup           |
 | Races.test_one_key_raced_by_many                              | idempotency keys raced          |
 | Races.test_one_expected_revision_raced_by_many                | expected_revision races         |
 | Races.test_promotes_race_with_reads                           | branch races with reads         |
@@ -23,10 +23,13 @@ import grpc
 
 import case
 import cases
+import mcp_client
 from case import insert, update
 
 
 class Races(cases.Case):
+    parent = cases.quick_parent()
+
     def setUp(self):
         self.name = self.resource('{"n":0,"m":0}')
         self.place = {"database": b"db", "resource": self.name}
@@ -34,7 +37,7 @@ class Races(cases.Case):
         self.m = self.node(self.name, "/m").node_key
 
     def test_compare_and_set_by_many(self):
-        clients, each = 8, cases.size(40, 250)
+        clients, each = 8, cases.named(250)
 
         def add():
             client, done = self.new_client(), 0
@@ -53,8 +56,9 @@ class Races(cases.Case):
         self.assertEqual(self.head(self.name), 2 + clients * each)
 
     def test_writers_with_open_streams_on_branches_do_not_wait(self):
-        pb, gate = case.pb, threading.Event()
-        for branch in (b"one", b"two"):
+        pb = case.pb
+        gates = {branch: threading.Event() for branch in (b"one", b"two")}
+        for branch in gates:
             self.client.CreateBranch(name=branch, **self.place)
 
         def messages(branch):
@@ -62,28 +66,34 @@ class Races(cases.Case):
                 pb.Operation(insert=pb.Insert(place=pb.Place(node_key=1), name=b"x",
                                               value=pb.Value(streamed=True)))], **self.place))
             yield pb.ApplyStreamRequest(chunk=pb.ValueChunk(data=b'["held",'))
-            gate.wait(60)
+            gates[branch].wait(60)
             yield pb.ApplyStreamRequest(chunk=pb.ValueChunk(data=b"1]"))
 
-        calls = [self.new_client().ApplyStream.raw.future(messages(b), timeout=60)
-                 for b in (b"one", b"two")]
+        calls = {branch: self.new_client().ApplyStream.raw.future(messages(branch), timeout=60)
+                 for branch in gates}
         while self.client.Status().calls_running < 3:
             pass
-        for branch in (b"one", b"two", b"main"):  # Nobody waits for the open streams.
-            seconds, _ = cases.timed(self.apply, self.name,
-                                     update(self.n, '"%s"' % branch.decode()),
-                                     branch=branch)
-            self.assertLess(seconds, 2)
-        gate.set()
-        for call in calls:
-            self.assertTrue(call.result(60).result.changed)
-        for branch in ("one", "two"):
-            self.assertEqual(self.json(self.name, view=pb.View(branch=branch.encode())),
-                             {"x": ["held", 1], "n": branch, "m": 0})
-        self.assertEqual(self.json(self.name), {"n": "main", "m": 0})
+        opened, writes = time.monotonic(), 0
+        while time.monotonic() < opened + 2:  # Nobody waits for the open streams.
+            for branch in gates:
+                seconds, _ = cases.timed(self.apply, self.name, update(self.n, str(writes)),
+                                         branch=branch)
+                self.assertLess(seconds, 1)
+            writes += 1
+        self.assertFalse(any(call.done() for call in calls.values()))
+        gates[b"two"].set()  # The later one first: it waits for the other as little.
+        self.assertTrue(calls[b"two"].result(60).result.changed)
+        self.assertFalse(calls[b"one"].done())
+        gates[b"one"].set()
+        self.assertTrue(calls[b"one"].result(60).result.changed)
+        for branch in gates:
+            self.assertEqual(self.json(self.name, view=pb.View(branch=branch)),
+                             {"x": ["held", 1], "n": writes - 1, "m": 0})
+        self.assertEqual(self.json(self.name), {"n": 0, "m": 0})
+        self.assertEqual(self.head(self.name), 2)
 
     def test_branches_come_and_go_while_they_are_listed(self):
-        end = time.monotonic() + cases.size(3, 30)
+        end = time.monotonic() + cases.named(30, sanitized=5)
         stays = [b"stay%03d" % i for i in range(50)]
         for name in stays:
             self.client.CreateBranch(name=name, **self.place)
@@ -126,7 +136,7 @@ class Races(cases.Case):
 
         def watch():
             try:
-                for i in range(cases.size(30, 100)):
+                for i in range(cases.named(100)):
                     self.client.CreateBranch(name=b"b%d" % i, **self.place)
                     self.client.CreateSnapshot(name=b"s%d" % i, **self.place)
                     for view in (pb.View(), pb.View(branch=b"b%d" % i),
@@ -141,11 +151,24 @@ class Races(cases.Case):
 
         cases.together([write, watch])
 
-    def test_cli_and_clients_and_a_second_daemon(self):
-        here = "db/" + self.name.decode()
+    def test_gateway_and_cli_and_clients_and_a_second_daemon(self):
+        here, rounds = "db/" + self.name.decode(), 30
+
+        def by_gateway():
+            gateway = mcp_client.Gateway("--storage", self.daemon.owner, "--read-write")
+            try:
+                place = {"database": "db", "resource": self.name.decode()}
+                gateway.initialize()
+                gateway.call("sirix_insert", parentNodeKey=1, data={"g": 0}, **place)
+                key = gateway.call("sirix_read_node", path="/g", **place)["nodeKey"]
+                for i in range(rounds):
+                    gateway.call("sirix_update", nodeKey=key, value=i, **place)
+                    gateway.call("sirix_read_node", nodeKey=key, **place)
+            finally:
+                gateway.kill()
 
         def by_cli():
-            for i in range(cases.size(4, 30)):
+            for i in range(rounds):
                 self.ctl("update", here, "/n", str(i))
                 self.ctl("export", here)
 
@@ -163,8 +186,9 @@ class Races(cases.Case):
                 line = json.loads(done.stderr.splitlines()[-1])
                 self.assertEqual(line["reason"], "locked")
 
-        cases.together([by_cli, by_client, by_client, second])
-        self.assertEqual(self.json(self.name), {"n": cases.size(4, 30) - 1, "m": 49})
+        cases.together([by_gateway, by_cli, by_client, by_client, second])
+        self.assertEqual(self.json(self.name), {"g": rounds - 1, "n": rounds - 1, "m": 49})
+        self.verified()
 
     def test_one_key_raced_by_many(self):
         for i in range(cases.size(10, 200)):

@@ -67,11 +67,12 @@ def move(key, name=None, **place):
 
 class DaemonCase(unittest.TestCase):
     arguments = ()
+    parent = None  # Of the folder of data; None: where temporary files go.
 
     @classmethod
     def setUpClass(cls):
         load()
-        cls.daemon = daemon.Daemon(ARGS.storaged, *cls.arguments)
+        cls.daemon = daemon.Daemon(ARGS.storaged, *cls.arguments, parent=cls.parent)
         cls.client = daemon.Client(cls.daemon.owner, pb)
         cls.names = 0
         cls.client.CreateDatabase(database=b"db")

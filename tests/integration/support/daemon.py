@@ -14,12 +14,12 @@ WAIT = 60
 class Daemon:
     """A storaged over a folder of its own, killed with its test."""
 
-    def __init__(self, program, *args, folder=None, keep=False):
+    def __init__(self, program, *args, folder=None, parent=None):
         self.program = program
         self.args = list(args)
         self.parent = None
         if folder is None:
-            self.parent = tempfile.mkdtemp(prefix="sirix_it_")
+            self.parent = tempfile.mkdtemp(prefix="sirix_it_", dir=parent)
             folder = self.parent + "/data"
         self.folder = folder
         self.process = None
