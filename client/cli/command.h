@@ -122,8 +122,12 @@ enum sirix_status sirixctl_check_operand(const struct sirixctl *ctl, size_t at,
 enum sirix_status sirixctl_check_branch(const char *branch,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Whether a text is one JSON value; the error has the pointer and offset of the mistake. */
-enum sirix_status sirixctl_check_json(struct sirix_bytes text,
+/*
+ * Whether a text is one JSON value of at most depth_max levels; the error has the pointer and offset
+ * of the mistake.
+ */
+enum { SIRIXCTL_JSON_DEPTH_MAX = 1000 }; /* Of a value that is stored. */
+enum sirix_status sirixctl_check_json(struct sirix_bytes text, unsigned depth_max,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*

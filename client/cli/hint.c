@@ -22,6 +22,9 @@ static const struct advice advice_by_reason[] = {
      "--replace replaces it; every old revision can still be read"},
     {SIRIX_REASON_REVISION_MOVED, "somebody wrote meanwhile: `history` and `diff` show what, then "
                                   "try again with the new revision"},
+    {SIRIX_REASON_APPLY_CONFLICT,
+     "nothing was changed; `diff` of the two ends shows what was to be "
+     "done, `read` what is there"},
     {SIRIX_REASON_NOT_FAST_FORWARD, "--replace moves it all the same and leaves revisions behind"},
     {SIRIX_REASON_NODE_UNKNOWN, "`read` shows which nodes there are, with their keys"},
     {SIRIX_REASON_REVISION_UNKNOWN, "`history` lists the revisions"},

@@ -75,13 +75,15 @@ enum sirix_status sirixctl_check_branch(const char *branch, struct sirix_error *
                : sirix_name_check(SIRIX_NAME_BRANCH, sirix_bytes_from_str(branch), "--branch", err);
 }
 
-enum sirix_status sirixctl_check_json(struct sirix_bytes text, struct sirix_error *err)
+enum sirix_status sirixctl_check_json(struct sirix_bytes text, unsigned depth_max,
+                                      struct sirix_error *err)
 {
+    const struct sirix_json_reader_options options = {.depth_max = depth_max};
     struct sirix_json_event event = {.kind = SIRIX_JSON_NEED_INPUT};
     struct sirix_json_reader reader;
     enum sirix_status status = SIRIX_OK;
 
-    sirix_json_reader_init(&reader, NULL);
+    sirix_json_reader_init(&reader, &options);
     sirix_json_reader_feed(&reader, text, true);
     while (status == SIRIX_OK && event.kind != SIRIX_JSON_END) {
         status = sirix_json_reader_next(&reader, &event, err);

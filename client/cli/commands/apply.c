@@ -1,154 +1,199 @@
-/* sirixctl apply DB/RESOURCE PATCH.json     an RFC 6902 patch as one revision */
-#include "cli/commands/apply.h"
-
+/*
+ * sirixctl apply DB/RESOURCE PATCH.json               an RFC 6902 patch as one revision
+ * sirixctl apply DB/RESOURCE --to WHAT [--from WHAT]  what changed there, done again here
+ */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/commands/commands.h"
 
-enum own_flag { FLAG_DRY_RUN = SIRIXCTL_WRITE_FLAG_COUNT };
+enum own_flag { FLAG_TO = SIRIXCTL_WRITE_FLAG_COUNT, FLAG_FROM, FLAG_DRY_RUN };
 
 enum {
-    PATCH_BYTES_MAX = 256 * 1024 * 1024,
-    ARENA_BYTES_MAX = 1024 * 1024 * 1024,
+    PATCH_BYTES_MAX = 64 * 1024 * 1024, /* What the server takes. */
+    PATCH_DEPTH_MAX = SIRIXCTL_JSON_DEPTH_MAX + 2,
 };
 
 static const struct sirixctl_flag own_flags[] = {
     SIRIXCTL_WRITE_FLAGS,
-    [FLAG_DRY_RUN] = {"dry-run", NULL, "check the patch against the head and change nothing"},
+    [FLAG_TO] = {"to", "WHAT", "instead of a patch: what changed up to this revision"},
+    [FLAG_FROM] = {"from", "WHAT", "with --to: since this revision (default: its parent)"},
+    [FLAG_DRY_RUN] = {"dry-run", NULL, "check it against the head and change nothing"},
 };
 
-static enum sirix_status read_patch(const char *path, struct sirix_arena *arena,
-                                    struct sirix_json_tree *tree, struct sirix_error *err)
+/* --- Words and JSON --------------------------------------------------------------------------- */
+
+static void json_keys(struct sirixctl_json *json, const struct sirix_apply_result *result)
 {
-    char *text = NULL;
-    size_t len = 0;
-    enum sirix_status status = sirixctl_read_file(path, PATCH_BYTES_MAX, &text, &len, err);
-
-    if (status == SIRIX_OK) {
-        status = sirix_json_tree_init(tree, arena, err);
+    sirixctl_json_array(json, "keys");
+    for (size_t i = 0; i < result->key_count; i++) {
+        sirixctl_json_object(json, NULL);
+        sirixctl_json_u64(json, "sourceKey", result->keys[i].source_key);
+        sirixctl_json_u64(json, "nodeKey", result->keys[i].node_key);
+        sirixctl_json_object_end(json);
     }
-    if (status == SIRIX_OK) {
-        struct sirix_bytes bytes = {.data = text, .len = len};
-
-        status = sirix_json_tree_parse(tree, bytes, NULL, NULL, err);
-    }
-    free(text); /* The tree has its own copy. */
-    return status;
+    sirixctl_json_array_end(json);
 }
 
-/* The head of the branch, as a view that stays the same however often it is read. */
-static enum sirix_status fix_head(struct sirixctl *ctl, const struct sirixctl_name *name,
-                                  struct sirix_view *out_view, struct sirix_error *err)
+static void print_dry_run(struct sirixctl *ctl, const struct sirix_apply_request *request,
+                          const struct sirix_apply_result *result)
 {
-    struct sirix_resource_request request = {.database = name->database,
-                                             .resource = name->resource};
-    struct sirix_resource_info *info = NULL;
-    enum sirix_status status =
-        sirixctl_view(ctl, name, ctl->args.own[SIRIXCTL_BRANCH], &request.view, err);
+    bool diff = request->source == SIRIX_APPLY_DIFF;
 
-    if (status == SIRIX_OK) {
-        status = sirix_client_get_resource(ctl->client, &request, &ctl->call, &info, err);
-    }
-    if (status == SIRIX_OK) {
-        *out_view = (struct sirix_view){.kind = SIRIX_VIEW_REVISION, .revision = info->revision};
-    }
-    sirix_client_free(info);
-    return status;
+    sirixctl_out_printf(
+        &ctl->out, "revision %" PRIu64 " takes it: %" PRIu64 " %s, %" PRIu64 " %s\n",
+        result->result.revision, result->applied, diff ? "changes to do" : "operations",
+        diff ? result->already : result->tests, diff ? "there already" : "tests passed");
 }
 
-static enum sirix_status answer(struct sirixctl *ctl, const struct sirixctl_plan *plan,
-                                const struct sirix_write_result *result, struct sirix_error *err)
+static enum sirix_status answer(struct sirixctl *ctl, const struct sirix_apply_request *request,
+                                const struct sirix_apply_result *result, struct sirix_error *err)
 {
     struct sirixctl_json json;
 
+    if (!ctl->json && request->dry_run && !ctl->quiet) {
+        print_dry_run(ctl, request, result);
+        return SIRIX_OK;
+    }
     if (!ctl->json) {
-        sirixctl_print_write_result(ctl, result);
+        sirixctl_print_write_result(ctl, &result->result);
         return SIRIX_OK;
     }
     sirixctl_json_init(&json);
     sirixctl_json_object(&json, NULL);
-    sirixctl_json_write_result(&json, result);
-    sirixctl_json_u64(&json, "operations", plan->count);
-    sirixctl_json_u64(&json, "tests", plan->tests);
+    sirixctl_json_write_result(&json, &result->result);
+    sirixctl_json_bool(&json, "dryRun", request->dry_run);
+    sirixctl_json_u64(&json, "applied", result->applied);
+    if (request->source == SIRIX_APPLY_DIFF) {
+        sirixctl_json_u64(&json, "already", result->already);
+        json_keys(&json, result);
+    } else {
+        sirixctl_json_u64(&json, "tests", result->tests);
+    }
     sirixctl_json_object_end(&json);
     return sirixctl_json_finish(&json, &ctl->out, err);
 }
 
-static enum sirix_status execute(struct sirixctl *ctl, const struct sirixctl_plan *plan,
-                                 const struct sirix_write_options *write, struct sirix_error *err)
-{
-    struct sirix_write_result result = {.revision = plan->view.revision};
-    struct sirix_apply_result *applied = NULL;
-    struct sirix_apply_request request = {
-        .database = plan->name->database,
-        .resource = plan->name->resource,
-        .branch = ctl->args.own[SIRIXCTL_BRANCH],
-        .operations = plan->operations,
-        .operation_count = plan->count,
-        .write = *write,
-    };
-    enum sirix_status status = SIRIX_OK;
+/* --- The command line ------------------------------------------------------------------------- */
 
-    if (!request.write.has_expected_revision) {
-        /* The keys are those of this revision; with another head they may mean other nodes. */
-        request.write.has_expected_revision = true;
-        request.write.expected_revision = plan->view.revision;
+/* One patch or one diff. */
+static enum sirix_status check_source(const struct sirixctl *ctl, struct sirix_error *err)
+{
+    bool has_patch = ctl->args.operand_count > 1;
+    bool has_to = ctl->args.own[FLAG_TO] != NULL;
+
+    if (has_patch && (has_to || ctl->args.own[FLAG_FROM] != NULL)) {
+        return sirixctl_usage(err, "a patch, or --from and --to; not both");
     }
-    if (plan->count != 0 && ctl->args.own[FLAG_DRY_RUN] == NULL) {
-        status = sirix_client_apply(ctl->client, &request, &ctl->call, &applied, err);
+    if (!has_patch && ctl->args.own[FLAG_FROM] != NULL && !has_to) {
+        return sirixctl_usage(err, "--from wants --to: up to which revision?");
     }
-    if (status == SIRIX_OK && applied != NULL) {
-        result = applied->result;
+    if (!has_patch && !has_to) {
+        return sirixctl_usage(err, "what shall be applied? PATCH.json, or --to WHAT");
+    }
+    return SIRIX_OK;
+}
+
+/* A revision of the resource by what else stands behind an @. */
+static enum sirix_status parse_end(const char *what, const struct sirixctl_name *resource,
+                                   const char *flag, struct sirixctl_name *out_name,
+                                   struct sirix_error *err)
+{
+    *out_name = *resource;
+    enum sirix_status status = sirixctl_name_parse_at(what, out_name, err);
+    if (status != SIRIX_OK) {
+        sirix_error_set_field(err, flag);
+    }
+    return status;
+}
+
+static enum sirix_status find_ends(struct sirixctl *ctl, const struct sirixctl_name *resource,
+                                   struct sirix_apply_request *request, struct sirix_error *err)
+{
+    const char *since = ctl->args.own[FLAG_FROM];
+    struct sirixctl_name from;
+    struct sirixctl_name to;
+    enum sirix_status status = parse_end(ctl->args.own[FLAG_TO], resource, "--to", &to, err);
+
+    request->source = SIRIX_APPLY_DIFF;
+    request->has_diff_from = since != NULL;
+    if (status == SIRIX_OK && since != NULL) {
+        status = parse_end(since, resource, "--from", &from, err);
     }
     if (status == SIRIX_OK) {
-        status = answer(ctl, plan, &result, err);
+        /* A time is one of main: --branch names where the new revision goes. */
+        status = sirixctl_view(ctl, &to, NULL, &request->diff_to, err);
     }
-    sirix_client_free(applied);
+    if (status == SIRIX_OK && since != NULL) {
+        status = sirixctl_view(ctl, &from, NULL, &request->diff_from, err);
+    }
     return status;
+}
+
+/* *out_text is the caller's to free(). */
+static enum sirix_status read_patch(struct sirixctl *ctl, struct sirix_apply_request *request,
+                                    char **out_text, struct sirix_error *err)
+{
+    size_t len = 0;
+    enum sirix_status status =
+        sirixctl_read_file(ctl->args.operands[1], PATCH_BYTES_MAX, out_text, &len, err);
+
+    if (status == SIRIX_OK) {
+        request->source = SIRIX_APPLY_JSON_PATCH;
+        request->json_patch = (struct sirix_bytes){.data = *out_text, .len = len};
+        status = sirixctl_check_json(request->json_patch, PATCH_DEPTH_MAX, err);
+    }
+    return status == SIRIX_OK ? sirixctl_connect(ctl, err) : status;
 }
 
 static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
 {
-    struct sirix_json_tree tree;
+    struct sirix_apply_request request = {
+        .branch = ctl->args.own[SIRIXCTL_BRANCH],
+        .dry_run = ctl->args.own[FLAG_DRY_RUN] != NULL,
+    };
+    struct sirix_apply_result *result = NULL;
     struct sirixctl_name name;
-    struct sirix_arena arena;
-    struct sirixctl_plan plan = {.ctl = ctl, .name = &name, .arena = &arena};
-    struct sirix_write_options write;
+    char *text = NULL;
     enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
 
     if (status == SIRIX_OK) {
-        status = sirixctl_write_options(ctl, &write, err);
-    }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    sirix_arena_init(&arena, ARENA_BYTES_MAX);
-    status = read_patch(ctl->args.operands[1], &arena, &tree, err);
-    if (status == SIRIX_OK) {
-        status = fix_head(ctl, &name, &plan.view, err);
+        status = check_source(ctl, err);
     }
     if (status == SIRIX_OK) {
-        status = sirixctl_plan_patch(&plan, &tree, err);
+        status = sirixctl_write_options(ctl, &request.write, err);
     }
     if (status == SIRIX_OK) {
-        status = execute(ctl, &plan, &write, err);
+        status = ctl->args.operand_count > 1 ? read_patch(ctl, &request, &text, err)
+                                             : find_ends(ctl, &name, &request, err);
     }
-    sirix_arena_deinit(&arena);
+    if (status == SIRIX_OK) {
+        request.database = name.database;
+        request.resource = name.resource;
+        status = sirix_client_apply(ctl->client, &request, &ctl->call, &result, err);
+    }
+    if (status == SIRIX_OK) {
+        status = answer(ctl, &request, result, err);
+    }
+    sirix_client_free(result);
+    free(text);
     return status;
 }
 
 const struct sirixctl_command sirixctl_apply = {
     .name = "apply",
-    .operands = "DB/RESOURCE PATCH.json",
-    .summary = "Apply an RFC 6902 patch as one revision",
-    .details = "`-` is stdin. Tests are checked first; if the head moves meanwhile, nothing\n"
-               "happens. A place inside a value that the same patch adds cannot be named.",
-    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
-              "\"operations\",\"tests\"}",
+    .operands = "DB/RESOURCE [PATCH.json]",
+    .summary = "Apply an RFC 6902 patch, or the changes of another branch, as one revision",
+    .details =
+        "`-` is stdin. With --to (a revision, time, snapshot or branch): what changed since its\n"
+        "parent, or --from, is done again on main or --branch. A node that is otherwise there\n"
+        "is named, and then nothing happens.",
+    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\",\"dryRun\","
+              "\"applied\",\n"
+              "\"tests\"}\n"
+              "with --to, instead of tests: \"already\",\"keys\":[{\"sourceKey\",\"nodeKey\"}]",
     .flags = SIRIXCTL_FLAGS(own_flags),
-    .operands_min = 2,
+    .operands_min = 1,
     .operands_max = 2,
     .needs = SIRIXCTL_NEEDS_WRITER,
     .run = run,

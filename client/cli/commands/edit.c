@@ -71,13 +71,13 @@ static enum sirix_status value_operand(const char *text, struct sirix_bytes *out
 
     if (text[0] != '@' && strcmp(text, "-") != 0) {
         *out_value = sirix_bytes_from_str(text);
-        return sirixctl_check_json(*out_value, err);
+        return sirixctl_check_json(*out_value, SIRIXCTL_JSON_DEPTH_MAX, err);
     }
     const char *path = text[0] == '@' ? text + 1 : text;
     enum sirix_status status = sirixctl_read_file(path, VALUE_BYTES_MAX, out_owned, &len, err);
     if (status == SIRIX_OK) {
         *out_value = (struct sirix_bytes){.data = *out_owned, .len = len};
-        status = sirixctl_check_json(*out_value, err);
+        status = sirixctl_check_json(*out_value, SIRIXCTL_JSON_DEPTH_MAX, err);
     }
     return status;
 }

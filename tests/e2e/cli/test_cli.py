@@ -322,12 +322,15 @@ class Writing(Folder):
             {"op": "add", "path": "/d~1e", "value": None},
             {"op": "move", "from": "/a/0", "path": "/a/2"},
             {"op": "move", "from": "/b/y/0", "path": "/f"},
+            {"op": "add", "path": "/f/new", "value": {"deep": []}},
+            {"op": "add", "path": "/f/new/deep/0", "value": "in what the patch put there"},
         ]
         done = self.ask("apply", "db/res", "-", stdin=json.dumps(patch).encode())
         self.assertEqual(done["parentRevision"], before["revision"])
-        self.assertEqual(done["tests"], 1)
-        self.assertEqual(self.export(), {"a": [9, 2, 1, 3, {"q": []}],
-                                         "b": {"x": {"k": 1}, "y": []}, "d/e": None, "f": {"z": 1}})
+        self.assertEqual((done["tests"], done["applied"], done["dryRun"]), (1, 9, False))
+        self.assertEqual(self.export(), {
+            "a": [9, 2, 1, 3, {"q": []}], "b": {"x": {"k": 1}, "y": []}, "d/e": None,
+            "f": {"z": 1, "new": {"deep": ["in what the patch put there"]}}})
 
     def test_a_patch_that_does_not_fit_changes_nothing(self):
         self.load({"a": [1]})
@@ -347,11 +350,58 @@ class Writing(Folder):
             with self.subTest(patch):
                 error = self.error("apply", "db/res", "-", code=code,
                                    stdin=json.dumps(patch).encode())
-                self.assertEqual(error["reason"], reason)
+                self.assertEqual((error["reason"], error["field"]), (reason, "json_patch"))
         self.assertEqual(self.export(), {"a": [1]})
-        self.ask("apply", "db/res", "-", "--dry-run",
-                 stdin=b'[{"op":"remove","path":"/a"}]')
+
+    def test_a_dry_run_tells_what_would_happen(self):
+        self.load({"a": [1]})
+        patch = b'[{"op":"test","path":"/a","value":[1]},{"op":"remove","path":"/a"}]'
+        done = self.ask("apply", "db/res", "-", "--dry-run", stdin=patch)
+        self.assertEqual((done["dryRun"], done["changed"], done["applied"], done["tests"]),
+                         (True, False, 1, 1))
+        words = self.run_ctl("apply", "db/res", "-", "--dry-run", stdin=patch)[0]
+        self.assertEqual(words, "revision 2 takes it: 1 operations, 1 tests passed\n")
+        self.assertEqual(self.run_ctl("apply", "db/res", "-", "--dry-run", "--quiet",
+                                      stdin=patch)[0], "")
+        self.error("apply", "db/res", "-", "--dry-run", code=65,
+                   stdin=b'[{"op":"remove","path":"/b"}]')
         self.assertEqual(self.export(), {"a": [1]})
+
+    def test_a_large_patch_and_a_deep_one_are_applied(self):
+        self.load([])
+        patch = [{"op": "add", "path": "/-", "value": "x" * 90 + str(i)} for i in range(20000)]
+        done = self.ask("apply", "db/res", self.file("patch.json", json.dumps(patch)))
+        self.assertEqual(done["applied"], 20000)
+        self.assertEqual(len(self.export()), 20000)
+        deep = '[{"op":"add","path":"","value":%s}]'
+        self.ask("apply", "db/res", "-", stdin=(deep % ("[" * 1000 + "]" * 1000)).encode())
+        self.error("apply", "db/res", "-", code=65,
+                   stdin=(deep % ("[" * 1001 + "]" * 1001)).encode())
+
+    def test_what_changed_on_a_branch_is_applied_to_another(self):
+        self.load({"a": 1, "b": 1, "c": [1]})
+        self.ask("branch", "create", "db/res", "side")
+        self.ask("update", "db/res", "/a", "2", "--branch", "side")
+        self.ask("insert", "db/res", "/c", "0", "--branch", "side")
+        self.ask("snapshot", "create", "db/res", "before")
+        self.ask("update", "db/res", "/b", "2")
+        args = ("apply", "db/res", "--from", "before", "--to", "side")
+        dry = self.run_ctl(*args, "--dry-run")[0]
+        self.assertRegex(dry, r"^revision \d+ takes it: 2 changes to do, 0 there already\n$")
+        done = self.ask(*args, "--message", "from side")
+        self.assertEqual((done["applied"], done["already"], done["changed"], done["keys"]),
+                         (2, 0, True, []))
+        self.assertEqual(self.export(), {"a": 2, "b": 2, "c": [0, 1]})
+        self.assertEqual(self.ask("history", "db/res")["revisions"][0]["message"], "from side")
+        self.assertEqual(self.ask(*args)["already"], 2)
+        # One end: what that revision changed.
+        self.ask("update", "db/res", "/b", "3", "--branch", "side")
+        error = self.error("apply", "db/res", "--to", "side", code=75)
+        self.assertEqual((error["reason"], error["pointer"]), ("apply_conflict", "/b"))
+        told = self.run_ctl("apply", "db/res", "--to", "side", code=75)[1]
+        self.assertIn("hint: nothing was changed", told)
+        self.assertEqual(self.export(), {"a": 2, "b": 2, "c": [0, 1]})
+
 
     def test_a_patch_puts_the_first_value(self):
         self.ask("create", "db")
@@ -461,6 +511,9 @@ class CommandLine(Folder):
             (["move", "db/res", "0", "x"], 64), (["move", "db/res", "x", "0"], 64),
             (["apply", "db/res", "/nowhere"], 66), (["apply", "db/res", "-"], 65),
             (["apply", "db/res", "-", "--expected-revision", "x"], 64),
+            (["apply", "db/res"], 64), (["apply", "db/res", "-", "--to", "1"], 64),
+            (["apply", "db/res", "--from", "1"], 64), (["apply", "db/res", "--to", "a b"], 65),
+            (["apply", "db/res", "--to", "2", "--from", ""], 65),
             (["revert", "db/res"], 64), (["revert", "db/res@1", "--branch", ".x"], 65),
             (["snapshot", "create", "db/res", "12"], 65), (["snapshot", "list", "db/res@1"], 64),
             (["snapshot", "delete", "db/res", ""], 65),
