@@ -130,7 +130,7 @@ static int serve(const struct sirix_settings *settings)
         };
         status = sirix_stdio_run(&server, &options, &err);
         if (status == SIRIX_DEADLINE) {
-            sirix_log_error(SIRIX_LOG_WARN, "leaving a call behind", &err);
+            sirix_log_error(SIRIX_LOG_WARN, "leaving behind what does not end", &err);
             _exit(EXIT_SUCCESS);
         }
         sirix_mcp_server_deinit(&server);

@@ -6,19 +6,16 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "mcp/arguments.h"
 #include "transport/lines.h"
+#include "transport/output.h"
 #include "transport/pool.h"
 #include "transport/running.h"
 
-enum {
-    READ_BYTES = 64 * 1024,
-    QUEUED_BYTES_MAX = 256 * 1024 * 1024, /* Of all messages that wait or run, as trees. */
-};
+enum { READ_BYTES = 64 * 1024 };
 
 struct stdio {
     const struct sirix_mcp_server *server;
@@ -26,10 +23,8 @@ struct stdio {
     struct sirix_mcp_context context; /* Of the connection; the reading thread's. */
     struct sirix_pool pool;
     struct sirix_running running;
-    pthread_mutex_t writing; /* One line at a time. */
-    atomic_bool is_broken;   /* Output is gone. */
+    struct sirix_output *output;
     atomic_size_t queued_bytes;
-    int broken_fd; /* Readable then. */
 };
 
 /* One line of input: what it says, and everything made of it. */
@@ -45,43 +40,27 @@ struct job {
 
 /* --- Output ------------------------------------------------------------------------------------- */
 
-static void break_output(struct stdio *stdio)
-{
-    const uint64_t one = 1;
-
-    if (!atomic_exchange(&stdio->is_broken, true)) {
-        /* Nobody could be told if this failed; the end of input comes too. */
-        (void)!write(stdio->broken_fd, &one, sizeof(one));
-    }
-}
-
-static void write_all(struct stdio *stdio, const struct sirix_buf *line)
-{
-    size_t done = 0;
-
-    (void)pthread_mutex_lock(&stdio->writing);
-    while (done < line->len && !atomic_load(&stdio->is_broken)) {
-        ssize_t written = write(stdio->options.out_fd, line->data + done, line->len - done);
-        struct pollfd wait = {.fd = stdio->options.out_fd, .events = POLLOUT};
-
-        if (written >= 0) {
-            done += (size_t)written;
-        } else if (errno == EAGAIN) {
-            /* A descriptor that somebody else made non-blocking. */
-            (void)poll(&wait, 1, -1);
-        } else if (errno != EINTR) {
-            break_output(stdio);
-        }
-    }
-    (void)pthread_mutex_unlock(&stdio->writing);
-}
-
-/* --- Serving ------------------------------------------------------------------------------------ */
-
 static void log_lost(const struct sirix_error *error)
 {
     sirix_log_error(SIRIX_LOG_ERROR, "an answer could not be made", error);
 }
+
+/* Sends what was made, if anything, as a line; a failure so far or now is logged. */
+static void send_line(struct stdio *stdio, enum sirix_status status, struct sirix_buf *out,
+                      struct sirix_error *err)
+{
+    if (status == SIRIX_OK && out->len != 0) {
+        status = sirix_buf_append_u8(out, '\n', err);
+        if (status == SIRIX_OK) {
+            status = sirix_output_send(stdio->output, out, err);
+        }
+    }
+    if (status != SIRIX_OK) {
+        log_lost(err);
+    }
+}
+
+/* --- Serving ------------------------------------------------------------------------------------ */
 
 static bool is_method(const struct sirix_jsonrpc_message *message, const char *name)
 {
@@ -177,15 +156,10 @@ static void run_job(struct sirix_pool_job *base)
     if (job->entry != NULL) {
         is_cancelled = sirix_running_remove(&stdio->running, job->entry);
     }
-    if (status == SIRIX_OK && out.len != 0 && !is_cancelled) {
-        status = sirix_buf_append_u8(&out, '\n', &error);
-        if (status == SIRIX_OK) {
-            write_all(stdio, &out);
-        }
+    if (is_cancelled) {
+        sirix_buf_clear(&out);
     }
-    if (status != SIRIX_OK) {
-        log_lost(&error);
-    }
+    send_line(stdio, status, &out, &error);
     sirix_buf_deinit(&out);
     free_job(job);
 }
@@ -217,7 +191,7 @@ static bool has_room(struct job *job, struct sirix_error *err)
     const size_t before = atomic_fetch_add(&job->stdio->queued_bytes, job->arena.used_bytes);
 
     job->counted_bytes = job->arena.used_bytes;
-    if (before != 0 && before + job->counted_bytes > QUEUED_BYTES_MAX) {
+    if (before != 0 && before + job->counted_bytes > job->stdio->options.waiting_bytes_max) {
         (void)sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
                                 "too many bytes of requests are waiting; wait for an answer");
         return false;
@@ -273,14 +247,7 @@ static void dispatch(struct job *job)
         sirix_buf_init(&out, SIZE_MAX);
         enum sirix_status status =
             sirix_mcp_answer(stdio->server, &stdio->context, &job->arena, message, &out, &error);
-        if (status == SIRIX_OK) {
-            status = sirix_buf_append_u8(&out, '\n', &error);
-        }
-        if (status == SIRIX_OK) {
-            write_all(stdio, &out);
-        } else {
-            log_lost(&error);
-        }
+        send_line(stdio, status, &out, &error);
         sirix_buf_deinit(&out);
         free_job(job);
     } else {
@@ -333,31 +300,18 @@ static enum sirix_status take_lines(struct stdio *stdio, struct sirix_lines *lin
 
 enum ending { GOES_ON, INPUT_ENDED, STOPPED, BROKEN };
 
-/* Waits for what comes next and takes it. */
-static enum sirix_status step(struct stdio *stdio, struct sirix_lines *lines, uint8_t *block,
-                              enum ending *out_ending, struct sirix_error *err)
+/* Takes what can be read. */
+static enum sirix_status read_input(struct stdio *stdio, struct sirix_lines *lines, uint8_t *block,
+                                    enum ending *out_ending, struct sirix_error *err)
 {
-    struct pollfd fds[] = {
-        {.fd = stdio->options.in_fd, .events = POLLIN},
-        {.fd = stdio->options.stop_fd, .events = POLLIN},
-        {.fd = stdio->broken_fd, .events = POLLIN},
-    };
-
-    if (poll(fds, 3, -1) < 0) {
-        return errno == EINTR ? SIRIX_OK
-                              : sirix_fail(err, SIRIX_IO, "cannot wait: %s", strerror(errno));
-    }
-    if (fds[1].revents != 0 || fds[2].revents != 0) {
-        *out_ending = fds[2].revents != 0 ? BROKEN : STOPPED;
-        return SIRIX_OK;
-    }
+    enum sirix_status status = SIRIX_OK;
     ssize_t got = read(stdio->options.in_fd, block, READ_BYTES);
+
     if (got < 0) {
         return errno == EINTR || errno == EAGAIN
                    ? SIRIX_OK
                    : sirix_fail(err, SIRIX_IO, "cannot read: %s", strerror(errno));
     }
-    enum sirix_status status = SIRIX_OK;
     if (got == 0) {
         sirix_lines_end(lines);
         *out_ending = INPUT_ENDED;
@@ -365,6 +319,51 @@ static enum sirix_status step(struct stdio *stdio, struct sirix_lines *lines, ui
         status = sirix_lines_feed(lines, (struct sirix_bytes){block, (size_t)got}, err);
     }
     return status == SIRIX_OK ? take_lines(stdio, lines, err) : status;
+}
+
+/* The peer has closed its end and left answers unread: whether it still reads them. */
+static bool is_reading(struct stdio *stdio)
+{
+    struct pollfd fds[] = {
+        {.fd = stdio->options.stop_fd, .events = POLLIN},
+        {.fd = sirix_output_event_fd(stdio->output), .events = POLLIN},
+    };
+    const uint64_t before = sirix_output_written_bytes(stdio->output);
+
+    return poll(fds, 2, SIRIX_STDIO_UNREAD_GRACE_MS) != 0 ||
+           sirix_output_written_bytes(stdio->output) != before;
+}
+
+/* Waits for what comes next and takes it. While too many answers wait, nothing new is read. */
+static enum sirix_status step(struct stdio *stdio, struct sirix_lines *lines, uint8_t *block,
+                              enum ending *out_ending, struct sirix_error *err)
+{
+    const bool is_full = sirix_output_is_full(stdio->output);
+    struct pollfd fds[] = {
+        {.fd = stdio->options.in_fd, .events = is_full ? 0 : POLLIN},
+        {.fd = stdio->options.stop_fd, .events = POLLIN},
+        {.fd = sirix_output_event_fd(stdio->output), .events = POLLIN},
+    };
+
+    if (poll(fds, 3, -1) < 0) {
+        return errno == EINTR ? SIRIX_OK
+                              : sirix_fail(err, SIRIX_IO, "cannot wait: %s", strerror(errno));
+    }
+    if (fds[2].revents != 0) {
+        sirix_output_take_event(stdio->output);
+    }
+    if (sirix_output_is_broken(stdio->output)) {
+        *out_ending = BROKEN;
+    } else if (fds[1].revents != 0) {
+        *out_ending = STOPPED;
+    } else if (fds[2].revents != 0) {
+        return SIRIX_OK;
+    } else if (is_full) {
+        *out_ending = is_reading(stdio) ? GOES_ON : INPUT_ENDED;
+    } else if (fds[0].revents != 0) {
+        return read_input(stdio, lines, block, out_ending, err);
+    }
+    return SIRIX_OK;
 }
 
 /* Lets calls finish, or makes them; false: one does not end. */
@@ -404,6 +403,10 @@ static enum sirix_status serve(struct stdio *stdio, struct sirix_error *err)
     if (!finish_calls(stdio, ending)) {
         return sirix_fail(err, SIRIX_DEADLINE, "a call did not end when it was cancelled");
     }
+    if (!sirix_output_stop(stdio->output, SIRIX_STDIO_UNREAD_GRACE_MS)) {
+        return sirix_fail(err, SIRIX_DEADLINE, "nobody read the last answers");
+    }
+    stdio->output = NULL;
     return status;
 }
 
@@ -419,24 +422,29 @@ enum sirix_status sirix_stdio_run(const struct sirix_mcp_server *server,
     }
     stdio->server = server;
     stdio->options = *options;
-    stdio->broken_fd = eventfd(0, EFD_CLOEXEC);
-    if (stdio->broken_fd < 0) {
-        free(stdio);
-        return sirix_fail(err, SIRIX_IO, "cannot make an event: %s", strerror(errno));
+    if (stdio->options.waiting_bytes_max == 0) {
+        stdio->options.waiting_bytes_max = SIRIX_STDIO_WAITING_BYTES_MAX;
     }
-    (void)pthread_mutex_init(&stdio->writing, NULL);
     sirix_running_init(&stdio->running);
-    enum sirix_status status = sirix_pool_start(&stdio->pool, err);
+    enum sirix_status status = sirix_output_start(
+        options->out_fd,
+        options->output_bytes_max == 0 ? SIRIX_STDIO_OUTPUT_BYTES_MAX : options->output_bytes_max,
+        &stdio->output, err);
     if (status == SIRIX_OK) {
-        status = serve(stdio, err);
-        if (status == SIRIX_DEADLINE) {
-            return status;
+        status = sirix_pool_start(&stdio->pool, err);
+        if (status == SIRIX_OK) {
+            status = serve(stdio, err);
+            if (status == SIRIX_DEADLINE) {
+                return status;
+            }
+            sirix_pool_stop(&stdio->pool);
         }
-        sirix_pool_stop(&stdio->pool);
+    }
+    if (stdio->output != NULL) {
+        /* Nothing was sent. */
+        (void)sirix_output_stop(stdio->output, 0);
     }
     sirix_running_deinit(&stdio->running);
-    (void)pthread_mutex_destroy(&stdio->writing);
-    (void)close(stdio->broken_fd);
     free(stdio);
     return status;
 }

@@ -3,30 +3,24 @@
 
     test_sdk.py SIRIX_MCP SIRIXCTL NPM_FOLDER [unittest arguments]
 """
-import json
 import os
-import subprocess
 import sys
 import unittest
 
 from mcp_client import LIMIT_S, PROGRAMS, Case
-
-HERE = os.path.dirname(os.path.abspath(__file__))
+from npm_tools import HERE, node, version
 
 
 class Clients(Case):
     def test_the_typescript_sdk_does_an_agents_work(self):
         self.store("db/users", '{"users":[{"name":"Alice"},{"name":"Bob"}]}')
         modules = os.path.join(PROGRAMS["npm"], "node_modules")
-        done = subprocess.run(
-            ["node", os.path.join(HERE, "sdk", "client.mjs"), modules, PROGRAMS["mcp"], self.data,
-             "db", "users"], capture_output=True, timeout=LIMIT_S, check=False)
+        done = node(os.path.join(HERE, "sdk", "client.mjs"), modules, PROGRAMS["mcp"], self.data,
+                    "db", "users", timeout=LIMIT_S)
         self.assertEqual((done.returncode, done.stdout), (0, b"ok\n"), done.stderr.decode())
 
     def test_the_sdk_of_this_version_was_used(self):
-        path = os.path.join(PROGRAMS["npm"], "node_modules/@modelcontextprotocol/sdk/package.json")
-        with open(path, encoding="utf-8") as file:
-            self.assertEqual(json.load(file)["version"], "1.32.2")
+        self.assertEqual(version("@modelcontextprotocol/sdk"), "1.32.2")
 
 
 if __name__ == "__main__":

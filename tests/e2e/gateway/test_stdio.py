@@ -704,6 +704,23 @@ class Process(Case):
             process.wait()
             process.stdin.close()
 
+    def test_a_client_that_reads_nothing_does_not_hold_up_a_termination(self):
+        process = subprocess.Popen([PROGRAMS["mcp"], "--database-path", self.data],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            # More answers than a pipe holds.
+            process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * 20000)
+            process.stdin.flush()
+            self.assertNotEqual(process.stdout.read(1), b"")
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(LIMIT_S / 4), 0)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdin.close()
+            process.stdout.close()
+
     def test_stdout_carries_nothing_but_messages(self):
         self.store("db/users", USERS)
         gateway = Gateway("--database-path", self.data, env={**os.environ, "GRPC_VERBOSITY": "debug",

@@ -8,6 +8,9 @@ struct fake_backend fake;
 
 static enum sirix_status count_call(const struct sirix_call_options *call, struct sirix_error *err)
 {
+    if (fake.before != NULL) {
+        fake.before();
+    }
     fake.calls++;
     fake.deadline_ms = call->deadline_ms;
     return fake.status == SIRIX_OK

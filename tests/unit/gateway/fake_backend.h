@@ -12,6 +12,7 @@ struct fake_backend {
     enum sirix_reason reason;
     const char *sentence;
     uint32_t deadline_ms; /* Of the last call. */
+    void (*before)(void); /* Called by each call first, on its thread; NULL: nothing. */
 };
 
 extern struct fake_backend fake;
