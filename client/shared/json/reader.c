@@ -191,14 +191,18 @@ static enum sirix_status read_scalar(struct sirix_json_reader *reader, enum read
     enum sirix_status status = token == TOKEN_NUMBER ? reader_number(reader, out, err)
                                                      : reader_string(reader, token, out, err);
 
-    if (status == SIRIX_OK && reader->token == TOKEN_NONE) {
-        if (token == TOKEN_NAME) {
-            reader->state = STATE_COLON;
-        } else {
-            value_is_over(reader);
-        }
+    if (status != SIRIX_OK || reader->token != TOKEN_NONE) {
+        return status;
     }
-    return status;
+    if (token != TOKEN_NAME) {
+        value_is_over(reader);
+    } else if (reader->at < reader->end && *reader->at == ':') {
+        reader->at++; /* It mostly follows at once; then nobody has to look for it. */
+        reader->state = STATE_VALUE;
+    } else {
+        reader->state = STATE_COLON;
+    }
+    return SIRIX_OK;
 }
 
 static enum sirix_status read_value(struct sirix_json_reader *reader, struct sirix_json_event *out,

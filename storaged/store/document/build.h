@@ -50,6 +50,7 @@ struct sirix_build_frame {
     uint64_t container;
     uint64_t parent; /* Of its row. */
     uint64_t count;
+    uint64_t token_bits;    /* A bit of each member's token: one not set is a name not seen. */
     enum sirix_order order; /* Of its row, if it is an element. */
     struct sirix_label label;
     bool is_object;

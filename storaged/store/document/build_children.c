@@ -98,15 +98,7 @@ enum sirix_status sirix_build_put(struct sirix_build *build, const struct sirix_
         return sirix_edit_put(edit, node, err);
     }
     status = sirix_edit_step(edit, err);
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    sirix_buf_clear(&edit->record);
-    status = sirix_node_encode(node, &edit->record, err);
-    return status == SIRIX_OK
-               ? sirix_trie_bulk_put(build->bulk, node->key, sirix_node_width(node->kind),
-                                     sirix_buf_view(&edit->record), err)
-               : status;
+    return status == SIRIX_OK ? sirix_trie_bulk_put_node(build->bulk, node, err) : status;
 }
 
 /* --- The child list -------------------------------------------------------------------------------- */
@@ -361,8 +353,31 @@ static enum sirix_status keep_name(struct sirix_build *build, struct sirix_bytes
     return status;
 }
 
+static void set_interned(struct sirix_build *build, uint32_t id)
+{
+    build->child.name_interned = true;
+    build->child.name_id = id;
+    build->child.name.bytes.len = 0;
+}
+
+/* Members mostly come in the order in which they came before: whether this is the one that is due. */
+static bool is_expected(const struct sirix_build *build, struct sirix_bytes name, uint32_t *out_id)
+{
+    const struct sirix_path *paths = build->paths.paths;
+    uint32_t parent = build->frames[build->depth - 1].path;
+    uint32_t path = parent == SIRIX_PATH_NONE ? SIRIX_PATH_NONE : paths[parent].hint;
+
+    if (path == SIRIX_PATH_NONE || paths[path].name.data == NULL ||
+        !sirix_bytes_equal(paths[path].name, name)) {
+        return false;
+    }
+    *out_id = paths[path].step;
+    return true;
+}
+
 static enum sirix_status intern(struct sirix_build *build, struct sirix_bytes name,
-                                bool has_escapes, uint32_t *out_token, struct sirix_error *err)
+                                bool has_escapes, uint32_t *out_token, struct sirix_bytes *out_kept,
+                                struct sirix_error *err)
 {
     struct sirix_edit *edit = build->edit;
     struct sirix_build_name *slot = NULL;
@@ -391,10 +406,9 @@ static enum sirix_status intern(struct sirix_build *build, struct sirix_bytes na
         edit->names_used[id / 64] |= UINT64_C(1) << (id % 64);
         *slot = (struct sirix_build_name){.hash = hash, .name = kept, .id = id};
     }
-    build->child.name_interned = true;
-    build->child.name_id = slot->id;
-    build->child.name.bytes.len = 0;
+    set_interned(build, slot->id);
     *out_token = slot->id;
+    *out_kept = slot->name;
     return SIRIX_OK;
 }
 
@@ -412,6 +426,18 @@ static bool same_token(const struct sirix_build *build, const struct sirix_build
     hash_a = &build->hashes[frame->hashes_base + (a & ~TOKEN_HASH)];
     hash_b = &build->hashes[frame->hashes_base + (b & ~TOKEN_HASH)];
     return hash_a->high == hash_b->high && hash_a->low == hash_b->low;
+}
+
+/* One of 64 bits for a token; equal names have the same one. */
+static uint64_t token_bit(const struct sirix_build *build, const struct sirix_build_frame *frame,
+                          uint32_t token)
+{
+    uint64_t spread = token;
+
+    if ((token & TOKEN_HASH) != 0) {
+        spread = build->hashes[frame->hashes_base + (token & ~TOKEN_HASH)].low;
+    }
+    return UINT64_C(1) << (spread % 64);
 }
 
 static enum sirix_status has_name(struct sirix_build *build, uint64_t key, struct sirix_bytes name,
@@ -434,6 +460,9 @@ static enum sirix_status find_earlier(struct sirix_build *build, uint32_t token,
     enum sirix_status status = SIRIX_OK;
 
     *out_found = false;
+    if (frame->seen == NULL && (frame->token_bits & token_bit(build, frame, token)) == 0) {
+        return SIRIX_OK;
+    }
     if (frame->seen == NULL) {
         for (size_t i = build->key_count; i > frame->keys_base && !*out_found; i--) {
             *out_found = same_token(build, frame, build->tokens[i - 1], token);
@@ -481,11 +510,17 @@ enum sirix_status sirix_build_member(struct sirix_build *build,
                                      const struct sirix_json_event *event, struct sirix_error *err)
 {
     struct sirix_build_frame *frame = &build->frames[build->depth - 1];
+    struct sirix_bytes kept = {0};
     uint32_t token = 0;
     uint64_t earlier = 0;
     bool found = false;
-    enum sirix_status status = intern(build, event->text, event->has_escapes, &token, err);
+    enum sirix_status status = SIRIX_OK;
 
+    if (is_expected(build, event->text, &token)) {
+        set_interned(build, token);
+    } else {
+        status = intern(build, event->text, event->has_escapes, &token, &kept, err);
+    }
     if (status == SIRIX_OK) {
         status = find_earlier(build, token, event->text, &found, &earlier, err);
     }
@@ -506,10 +541,16 @@ enum sirix_status sirix_build_member(struct sirix_build *build,
     build->child.key = build->child_key;
     build->child.parent = frame->container;
     build->text_bytes += event->text.len + 3;
+    frame->token_bits |= token_bit(build, frame, token);
     status = sirix_build_add_child(build, build->child_key, token, err);
-    return status == SIRIX_OK
-               ? sirix_path_summary_add(&build->paths, frame->path,
+    if (status == SIRIX_OK) {
+        status = sirix_path_summary_add(&build->paths, frame->path,
                                         (token & TOKEN_HASH) != 0 ? SIRIX_PATH_STEP_ANY : token,
-                                        &build->child_path, err)
-               : status;
+                                        &build->child_path, err);
+    }
+    if (status == SIRIX_OK && kept.data != NULL && build->child_path != SIRIX_PATH_NONE &&
+        build->paths.paths[build->child_path].step == token) {
+        build->paths.paths[build->child_path].name = kept;
+    }
+    return status;
 }

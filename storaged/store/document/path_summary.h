@@ -33,8 +33,9 @@ struct sirix_path {
     uint32_t child_count;
     uint32_t first_child; /* Index or NONE. */
     uint32_t last_child;
-    uint32_t next; /* Sibling, index or NONE. */
-    uint32_t hint; /* Private: the child that is likely to be asked for. */
+    uint32_t next;           /* Sibling, index or NONE. */
+    uint32_t hint;           /* Private: the child that is likely to be asked for. */
+    struct sirix_bytes name; /* Private: what the id stands for, to a build that met it. */
 };
 
 /* Parents come before their children. Caller's storage. */

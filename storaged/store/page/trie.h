@@ -13,6 +13,7 @@
 #ifndef SIRIX_STORE_PAGE_TRIE_H
 #define SIRIX_STORE_PAGE_TRIE_H
 
+#include "store/page/node.h"
 #include "store/page/page.h"
 #include "store/page/writer.h"
 #include "store/segment/segment.h"
@@ -179,6 +180,10 @@ enum sirix_status sirix_trie_bulk_hold(struct sirix_trie_bulk *bulk, uint64_t ke
 enum sirix_status sirix_trie_bulk_put(struct sirix_trie_bulk *bulk, uint64_t key, uint32_t width,
                                       struct sirix_bytes record,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+/* The same for a node, which is encoded where the row will stand. */
+enum sirix_status sirix_trie_bulk_put_node(struct sirix_trie_bulk *bulk,
+                                           const struct sirix_node *node,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_trie_bulk_settle(struct sirix_trie_bulk *bulk, uint64_t key,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 

@@ -388,35 +388,43 @@ enum sirix_status sirix_trie_bulk_hold(struct sirix_trie_bulk *bulk, uint64_t ke
     return status;
 }
 
-enum sirix_status sirix_trie_bulk_put(struct sirix_trie_bulk *bulk, uint64_t key, uint32_t width,
-                                      struct sirix_bytes record, struct sirix_error *err)
+/* The leaves that a row of this width at key begins in and, or NULL, reaches into. */
+static enum sirix_status leaves_of_row(struct sirix_trie_bulk *bulk, uint64_t key, uint32_t width,
+                                       struct bulk_leaf **out_leaf, struct bulk_leaf **out_next,
+                                       struct sirix_error *err)
 {
     const uint64_t index = key >> SIRIX_LEAF_BITS;
-    const uint32_t slot = (uint32_t)key & (SIRIX_LEAF_KEYS - 1);
-    struct bulk_leaf *leaf = NULL;
-    struct bulk_leaf *next = NULL;
+    struct bulk_leaf *last = bulk->leaf_count == 0 ? NULL : bulk->leaves[bulk->leaf_count - 1];
     enum sirix_status status = SIRIX_OK;
 
-    assert(record.len != 0 && record.len <= SIRIX_RECORD_BYTES_MAX);
-    assert(sirix_record_width(*(const uint8_t *)record.data) == width);
     if (key > SIRIX_KEY_MAX + 1 - width) {
         return sirix_fail(err, SIRIX_EXHAUSTED, "the keys of a resource are used up");
     }
-    status = leaf_at(bulk, index, &leaf, err);
-    if (status == SIRIX_OK && width == 2 && slot == SIRIX_LEAF_KEYS - 1) {
-        status = leaf_at(bulk, index + 1, &next, err);
+    if (last != NULL && last->index == index) {
+        *out_leaf = last; /* As nearly always. */
+    } else {
+        status = leaf_at(bulk, index, out_leaf, err);
     }
-    if (status == SIRIX_OK) {
-        assert(leaf != NULL);
-        leaf->offsets[slot] = (uint32_t)leaf->bytes.len;
-        leaf->sizes[slot] = (uint32_t)record.len;
-        status = sirix_buf_append_bytes(&leaf->bytes, record, err);
+    if (status == SIRIX_OK && width == 2 && key % SIRIX_LEAF_KEYS == SIRIX_LEAF_KEYS - 1) {
+        status = leaf_at(bulk, index + 1, out_next, err);
     }
-    if (status != SIRIX_OK) {
-        return status;
-    }
+    return status;
+}
+
+/* The row's record now stands in leaf->bytes from offset on. */
+static enum sirix_status add_row(struct sirix_trie_bulk *bulk, uint64_t key, uint32_t width,
+                                 struct bulk_leaf *leaf, struct bulk_leaf *next, size_t offset,
+                                 struct sirix_error *err)
+{
+    const uint64_t index = key >> SIRIX_LEAF_BITS;
+    const uint32_t slot = (uint32_t)key & (SIRIX_LEAF_KEYS - 1);
+
+    assert(leaf->bytes.len > offset && leaf->bytes.len - offset <= SIRIX_RECORD_BYTES_MAX);
+    assert(sirix_record_width(leaf->bytes.data[offset]) == width);
     assert((leaf->begins & sirix_slot_bit(slot)) == 0);
     assert((leaf->held & sirix_slot_bit(slot)) != 0 ? width == 1 : key >= bulk->settled);
+    leaf->offsets[slot] = (uint32_t)offset;
+    leaf->sizes[slot] = (uint32_t)(leaf->bytes.len - offset);
     leaf->begins |= sirix_slot_bit(slot);
     leaf->held &= ~sirix_slot_bit(slot);
     if (next != NULL) {
@@ -425,6 +433,41 @@ enum sirix_status sirix_trie_bulk_put(struct sirix_trie_bulk *bulk, uint64_t key
     }
     bulk->end_leaf = bulk->end_leaf > index ? bulk->end_leaf : index + 1;
     return leaf_complete(bulk, leaf) ? close_leaf(bulk, find_leaf(bulk, index), err) : SIRIX_OK;
+}
+
+enum sirix_status sirix_trie_bulk_put(struct sirix_trie_bulk *bulk, uint64_t key, uint32_t width,
+                                      struct sirix_bytes record, struct sirix_error *err)
+{
+    struct bulk_leaf *leaf = NULL;
+    struct bulk_leaf *next = NULL;
+    size_t offset = 0;
+    enum sirix_status status = leaves_of_row(bulk, key, width, &leaf, &next, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    assert(leaf != NULL);
+    offset = leaf->bytes.len;
+    status = sirix_buf_append_bytes(&leaf->bytes, record, err);
+    return status == SIRIX_OK ? add_row(bulk, key, width, leaf, next, offset, err) : status;
+}
+
+enum sirix_status sirix_trie_bulk_put_node(struct sirix_trie_bulk *bulk,
+                                           const struct sirix_node *node, struct sirix_error *err)
+{
+    const uint32_t width = sirix_node_width(node->kind);
+    struct bulk_leaf *leaf = NULL;
+    struct bulk_leaf *next = NULL;
+    size_t offset = 0;
+    enum sirix_status status = leaves_of_row(bulk, node->key, width, &leaf, &next, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    assert(leaf != NULL);
+    offset = leaf->bytes.len;
+    status = sirix_node_encode(node, &leaf->bytes, err);
+    return status == SIRIX_OK ? add_row(bulk, node->key, width, leaf, next, offset, err) : status;
 }
 
 enum sirix_status sirix_trie_bulk_settle(struct sirix_trie_bulk *bulk, uint64_t key,

@@ -123,6 +123,7 @@ bool sirix_group_batch(struct sirix_group *group, bool frees_space, struct sirix
         .refs = group->refs,
         .ref_count = ref_count,
         .frees_space = frees_space,
+        .is_checked = true,
     };
     return ref_count + group->put_count + group->delete_count != 0;
 }
@@ -242,7 +243,7 @@ enum sirix_status sirix_group_ref_put(struct sirix_group *group, struct sirix_by
 enum sirix_status sirix_group_segment_put(struct sirix_group *group, uint64_t number,
                                           struct sirix_bytes bytes, struct sirix_error *err)
 {
-    /* Checked here too: a bad segment fails the work that brings it and not the whole group. */
+    /* Checked here: a bad segment fails the work that brings it and not the whole group. */
     enum sirix_status status = sirix_segment_check(bytes, number, err);
 
     if (status != SIRIX_OK) {

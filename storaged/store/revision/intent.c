@@ -274,7 +274,6 @@ enum sirix_status sirix_intent_flush(struct sirix_resource *resource, uint64_t i
         status = sirix_fail(err, SIRIX_NO_MEMORY, "cannot allocate a flush");
     }
     for (size_t i = 0; i < count; i++) {
-        sirix_segment_seal(segments[i].bytes, segments[i].len, segments[i].kind, resource->id);
         bytes += segments[i].len;
     }
     if (status == SIRIX_OK) {

@@ -200,6 +200,7 @@ struct sirix_batch {
     const struct sirix_ref_put *refs; /* Applied in order; expectations see earlier ones. */
     size_t ref_count;
     bool frees_space; /* Deletes, prune, drop: goes on below the free-space limit. */
+    bool is_checked;  /* All puts have passed sirix_segment_check(); it is not done again. */
 };
 
 /*

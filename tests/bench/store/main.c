@@ -5,10 +5,14 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "bench/store/store.h"
+
+/* As storaged does (sirix_rpc_tune_malloc): or pages go to the kernel and back with every transaction. */
+enum { MMAP_THRESHOLD_BYTES = 1024 * 1024, TRIM_THRESHOLD_BYTES = 64 * 1024 * 1024 };
 
 void bench_store_open(struct bench_store *store, const char *dir, bool no_sync)
 {
@@ -187,6 +191,8 @@ int main(int argc, char **argv)
     if (command == NULL) {
         return usage(argv[0]);
     }
+    (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
     wall = bench_wall_s();
     cpu = bench_cpu_s();
     bench_store_open(&store, argv[1], strcmp(argv[2], "nosync") == 0);

@@ -75,6 +75,8 @@ static void flush_once(void)
     uint64_t intent = 0;
 
     must(segment.bytes != NULL);
+    sirix_segment_seal(segment.bytes, segment.len, segment.kind,
+                       sirix_resource_id(fixture.resource));
     must(sirix_intent_begin(fixture.resource, &intent, NULL) == SIRIX_OK);
     must(sirix_intent_flush(fixture.resource, intent, &segment, 1, NULL) == SIRIX_OK);
     free(segment.bytes); /* And never published. */

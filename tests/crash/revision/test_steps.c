@@ -126,6 +126,8 @@ static enum sirix_status flush(uint64_t intent, struct sirix_error *err)
             .kind = SIRIX_SEGMENT_PAGES,
         };
         assert_non_null(segments[i].bytes);
+        sirix_segment_seal(segments[i].bytes, segments[i].len, segments[i].kind,
+                           sirix_resource_id(fixture.resource));
     }
     status = sirix_intent_flush(fixture.resource, intent, segments, FLUSH_SEGMENTS, err);
     for (size_t i = 0; i < FLUSH_SEGMENTS; i++) {

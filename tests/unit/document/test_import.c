@@ -226,6 +226,52 @@ static void duplicate_members_are_refused_with_their_pointer(void **state)
     }
 }
 
+/* Names are guessed from the object before and sought by a bit of their ids, which two of 64 may share. */
+static void
+members_in_another_order_are_themselves_and_duplicates_among_them_are_found(void **state)
+{
+    static const struct {
+        const char *object;
+        const char *pointer; /* Of the duplicate, or NULL. */
+    } objects[] = {
+        {"{\"k0\":1,\"k64\":2,\"k128\":3}", NULL},
+        {"{\"k128\":1,\"k0\":2,\"\":3,\"k64\":4}", NULL},
+        {"{\"k0\":1,\"k64\":2,\"k0\":3}", "/1/k0"},
+        {"{\"k0\":1,\"k1\":2,\"k65\":3,\"k1\":4}", "/1/k1"},
+        {"{\"\":1,\"\":2}", "/1/"},
+    };
+    const struct sirix_edit_insert insert = {.target = 0};
+    char *first = members_text(0, 130, "");
+
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+        struct fixture f;
+        struct sirix_view view;
+        struct sirix_edit *edit = NULL;
+        struct sirix_edit_result result = {0};
+        struct sirix_error err = {0};
+        char *text = malloc(strlen(first) + 3 * strlen(objects[i].object) + 64);
+
+        fixture_open(&f);
+        edit = fixture_edit(&f, &view);
+        assert_non_null(text);
+        (void)sprintf(text, "[%s,%s,{\"x\":%s},%s]", first, objects[i].object, objects[i].object,
+                      "{\"k1\":1,\"k2\":2}");
+        assert_int_equal(sirix_edit_insert(edit, &insert, bytes_of(text), &result, &err),
+                         objects[i].pointer == NULL ? SIRIX_OK : SIRIX_INVALID);
+        if (objects[i].pointer != NULL) {
+            assert_string_equal(err.pointer, objects[i].pointer);
+            fixture_drop(edit, &view);
+        } else {
+            assert_true(fixture_commit(&f, edit, &view));
+            assert_head(&f, text);
+        }
+        fixture_close(&f);
+        free(text);
+    }
+    free(first);
+    (void)state;
+}
+
 static void the_last_of_duplicates_takes_the_place_of_the_first(void **state)
 {
     static const unsigned counts[] = {1, 63, 65, 1000, 200000};
@@ -427,6 +473,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(duplicate_members_are_refused_with_their_pointer, set_up,
                                         tear_down),
+        cmocka_unit_test(
+            members_in_another_order_are_themselves_and_duplicates_among_them_are_found),
         cmocka_unit_test(the_last_of_duplicates_takes_the_place_of_the_first),
         cmocka_unit_test(a_value_moves_to_a_head_that_moved_meanwhile),
         cmocka_unit_test_setup_teardown(a_value_whose_target_is_gone_does_not_move, set_up,

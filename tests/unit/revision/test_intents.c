@@ -58,6 +58,9 @@ static void flush_pages(struct test_rev *f, uint64_t intent, size_t count, bool 
             .len = 64,
             .kind = SIRIX_SEGMENT_PAGES,
         };
+        assert_non_null(segments[i].bytes);
+        sirix_segment_seal(segments[i].bytes, segments[i].len, segments[i].kind,
+                           sirix_resource_id(f->resource));
     }
     if (sirix_intent_flush(f->resource, intent, segments, count, &err) != SIRIX_OK) {
         fail_msg("%s", err.text);
