@@ -7,7 +7,7 @@ struct sirix_ast *parser_array(struct parser *parser)
     struct sirix_token place = parser->token;
     size_t mark = parser_list_open(parser);
 
-    if (!parser_enter(parser) || !parser_advance(parser)) {
+    if (!parser_advance(parser)) {
         return NULL;
     }
     if (!parser_at(parser, SIRIX_TOKEN_SQUARE_CLOSE)) {
@@ -21,7 +21,6 @@ struct sirix_ast *parser_array(struct parser *parser)
             }
         } while (parser_take(parser, SIRIX_TOKEN_COMMA));
     }
-    parser_leave(parser);
     return parser_expect(parser, SIRIX_TOKEN_SQUARE_CLOSE, "',' or ']'")
                ? parser_list_close(parser, mark, SIRIX_AST_ARRAY, &place)
                : NULL;
@@ -33,13 +32,12 @@ struct sirix_ast *parser_merge(struct parser *parser)
     struct sirix_token place = parser->token;
     struct sirix_ast *e = NULL;
 
-    if (!parser_enter(parser) || !parser_advance(parser)) {
+    if (!parser_advance(parser)) {
         return NULL;
     }
     e = parser_at(parser, SIRIX_TOKEN_MERGE_CLOSE)
             ? parser_node(parser, SIRIX_AST_SEQUENCE, &place, 0)
             : parser_expression(parser);
-    parser_leave(parser);
     return e != NULL && parser_expect(parser, SIRIX_TOKEN_MERGE_CLOSE, "'|}'")
                ? parser_node1(parser, SIRIX_AST_MERGE, &place, e)
                : NULL;
@@ -65,8 +63,7 @@ struct sirix_ast *parser_map(struct parser *parser)
     struct sirix_token place = parser->token;
     size_t mark = parser_list_open(parser);
 
-    if (!parser_enter(parser) || !parser_advance(parser) ||
-        !parser_expect(parser, SIRIX_TOKEN_BRACE_OPEN, "'{'")) {
+    if (!parser_advance(parser) || !parser_expect(parser, SIRIX_TOKEN_BRACE_OPEN, "'{'")) {
         return NULL;
     }
     if (!parser_at(parser, SIRIX_TOKEN_BRACE_CLOSE)) {
@@ -78,7 +75,6 @@ struct sirix_ast *parser_map(struct parser *parser)
             }
         } while (parser_take(parser, SIRIX_TOKEN_COMMA));
     }
-    parser_leave(parser);
     return parser_expect(parser, SIRIX_TOKEN_BRACE_CLOSE, "',' or '}'")
                ? parser_list_close(parser, mark, SIRIX_AST_OBJECT, &place)
                : NULL;

@@ -470,12 +470,11 @@ struct sirix_ast *parser_body(struct parser *parser)
     struct sirix_token place = parser->token;
     struct sirix_ast *body = NULL;
 
-    if (!parser_enter(parser) || !parser_expect(parser, SIRIX_TOKEN_BRACE_OPEN, "'{'")) {
+    if (!parser_expect(parser, SIRIX_TOKEN_BRACE_OPEN, "'{'")) {
         return NULL;
     }
     body = parser_at(parser, SIRIX_TOKEN_BRACE_CLOSE)
                ? parser_node(parser, SIRIX_AST_SEQUENCE, &place, 0)
                : parser_statements(parser, NULL, &place, SIRIX_TOKEN_BRACE_CLOSE);
-    parser_leave(parser);
     return body != NULL && parser_expect(parser, SIRIX_TOKEN_BRACE_CLOSE, "'}'") ? body : NULL;
 }

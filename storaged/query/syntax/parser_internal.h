@@ -3,7 +3,7 @@
  *
  * A parsing function returns the node it has read, or NULL when it failed: why is then in
  * parser->status and parser->err, and nothing more is read. This file's functions are the ground;
- * every rule of the grammar that can come again inside itself goes through parser_enter().
+ * whatever can come again inside itself goes through parser_single(), or enters by itself.
  */
 #ifndef SIRIX_SYNTAX_PARSER_INTERNAL_H
 #define SIRIX_SYNTAX_PARSER_INTERNAL_H

@@ -275,12 +275,11 @@ static struct sirix_ast *read_parentheses(struct parser *parser)
     struct sirix_token place = parser->token;
     struct sirix_ast *e = NULL;
 
-    if (!parser_enter(parser) || !parser_advance(parser)) {
+    if (!parser_advance(parser)) {
         return NULL;
     }
     e = parser_at(parser, SIRIX_TOKEN_CLOSE) ? parser_node(parser, SIRIX_AST_SEQUENCE, &place, 0)
                                              : parser_expression(parser);
-    parser_leave(parser);
     return e != NULL && parser_expect(parser, SIRIX_TOKEN_CLOSE, "',' or ')'") ? e : NULL;
 }
 
