@@ -138,6 +138,10 @@ enum sirix_status sirixctl_view(struct sirixctl *ctl, const struct sirixctl_name
                                 const char *branch, struct sirix_view *out_view,
                                 struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* --expected-revision, which may be missing (NULL), into write. */
+enum sirix_status sirixctl_expected_revision(const char *text, struct sirix_write_options *write,
+                                             struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* SIRIXCTL_WRITE_FLAGS as the library wants them. */
 enum sirix_status sirixctl_write_options(const struct sirixctl *ctl,
                                          struct sirix_write_options *out_write,
@@ -146,13 +150,6 @@ enum sirix_status sirixctl_write_options(const struct sirixctl *ctl,
 /* A node by its key (digits) or path ("" or anything with a slash). NULL: the document. */
 enum sirix_status sirixctl_target(const char *text, struct sirix_target *out_target,
                                   struct sirix_error *err) SIRIX_MUST_CHECK;
-
-/*
- * Goes on to the page that next begins; both views may be of the same list. SIRIX_INTERNAL: it is
- * the page that was just read, so the list would never end.
- */
-enum sirix_status sirixctl_next_page(struct sirix_bytes *cursor, struct sirix_bytes next,
-                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* first, last, before, after, or an index; NULL leaves the place as it is. */
 enum sirix_status sirixctl_position(const char *text, struct sirix_place *place,
@@ -172,7 +169,11 @@ enum sirix_status sirixctl_read_file(const char *path, size_t bytes_max, char **
 void sirixctl_json_write_result(struct sirixctl_json *json,
                                 const struct sirix_write_result *result);
 
-/* "revision 3 (was 2)", or that nothing changed; nothing when quiet. */
-void sirixctl_print_write_result(struct sirixctl *ctl, const struct sirix_write_result *result);
+/*
+ * The answer of a write. In words: "revision 3", or that nothing changed; nothing when quiet. With
+ * --json: true, and json is an object with those members, to be ended and finished by the caller.
+ */
+bool sirixctl_begin_write_answer(struct sirixctl *ctl, const struct sirix_write_result *result,
+                                 struct sirixctl_json *json);
 
 #endif

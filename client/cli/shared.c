@@ -92,13 +92,19 @@ enum sirix_status sirixctl_check_json(struct sirix_bytes text, unsigned depth_ma
     return status;
 }
 
+enum sirix_status sirixctl_expected_revision(const char *text, struct sirix_write_options *write,
+                                             struct sirix_error *err)
+{
+    write->has_expected_revision = text != NULL;
+    return sirixctl_parse_optional(text, "--expected-revision", UINT64_MAX,
+                                   &write->expected_revision, err);
+}
+
 enum sirix_status sirixctl_write_options(const struct sirixctl *ctl,
                                          struct sirix_write_options *out_write,
                                          struct sirix_error *err)
 {
-    const char *expected = ctl->args.own[SIRIXCTL_EXPECTED_REVISION];
     struct sirix_write_options write = {
-        .has_expected_revision = expected != NULL,
         .message = sirix_bytes_from_str(ctl->args.own[SIRIXCTL_MESSAGE]),
         .idempotency_key = sirix_bytes_from_str(ctl->args.own[SIRIXCTL_IDEMPOTENCY_KEY]),
         .on_behalf_of = sirix_bytes_from_str(ctl->args.own[SIRIXCTL_ON_BEHALF_OF]),
@@ -106,8 +112,7 @@ enum sirix_status sirixctl_write_options(const struct sirixctl *ctl,
     enum sirix_status status = sirixctl_check_branch(ctl->args.own[SIRIXCTL_BRANCH], err);
 
     if (status == SIRIX_OK) {
-        status = sirixctl_parse_optional(expected, "--expected-revision", UINT64_MAX,
-                                         &write.expected_revision, err);
+        status = sirixctl_expected_revision(ctl->args.own[SIRIXCTL_EXPECTED_REVISION], &write, err);
     }
     if (status == SIRIX_OK) {
         *out_write = write;
@@ -194,16 +199,6 @@ enum sirix_status sirixctl_target_key(struct sirixctl *ctl, const struct sirixct
     return status;
 }
 
-enum sirix_status sirixctl_next_page(struct sirix_bytes *cursor, struct sirix_bytes next,
-                                     struct sirix_error *err)
-{
-    if (next.len != 0 && sirix_bytes_equal(*cursor, next)) {
-        return sirix_fail(err, SIRIX_INTERNAL, "the server's list does not end");
-    }
-    *cursor = next;
-    return SIRIX_OK;
-}
-
 static enum sirix_status fail_file(struct sirix_error *err, const char *path)
 {
     enum sirix_status status = errno == ENOENT ? SIRIX_NOT_FOUND : SIRIX_IO;
@@ -262,7 +257,7 @@ void sirixctl_json_write_result(struct sirixctl_json *json, const struct sirix_w
     sirixctl_json_bool(json, "replayed", result->replayed);
 }
 
-void sirixctl_print_write_result(struct sirixctl *ctl, const struct sirix_write_result *result)
+static void print_write_result(struct sirixctl *ctl, const struct sirix_write_result *result)
 {
     if (ctl->quiet) {
         return;
@@ -274,4 +269,17 @@ void sirixctl_print_write_result(struct sirixctl *ctl, const struct sirix_write_
     }
     sirixctl_out_printf(&ctl->out, "revision %" PRIu64 "%s\n", result->revision,
                         result->replayed ? " (done before, by the same key)" : "");
+}
+
+bool sirixctl_begin_write_answer(struct sirixctl *ctl, const struct sirix_write_result *result,
+                                 struct sirixctl_json *json)
+{
+    if (!ctl->json) {
+        print_write_result(ctl, result);
+        return false;
+    }
+    sirixctl_json_init(json);
+    sirixctl_json_object(json, NULL);
+    sirixctl_json_write_result(json, result);
+    return true;
 }

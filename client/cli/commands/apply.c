@@ -55,13 +55,9 @@ static enum sirix_status answer(struct sirixctl *ctl, const struct sirix_apply_r
         print_dry_run(ctl, request, result);
         return SIRIX_OK;
     }
-    if (!ctl->json) {
-        sirixctl_print_write_result(ctl, &result->result);
+    if (!sirixctl_begin_write_answer(ctl, &result->result, &json)) {
         return SIRIX_OK;
     }
-    sirixctl_json_init(&json);
-    sirixctl_json_object(&json, NULL);
-    sirixctl_json_write_result(&json, &result->result);
     sirixctl_json_bool(&json, "dryRun", request->dry_run);
     sirixctl_json_u64(&json, "applied", result->applied);
     if (request->source == SIRIX_APPLY_DIFF) {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/labels.h"
 
 enum create_flag { FLAG_BRANCH, FLAG_TTL };
 enum promote_flag { FLAG_TARGET, FLAG_REPLACE, FLAG_EXPECTED_REVISION };
@@ -89,88 +90,46 @@ static enum sirix_status run_create(struct sirixctl *ctl, struct sirix_error *er
     return status;
 }
 
-static void show_list(struct sirixctl *ctl, const struct sirix_branch_list *list,
-                      struct sirixctl_json *json)
+static enum sirix_status fetch_branches(struct sirixctl *ctl, void *context,
+                                        const struct sirix_page *page,
+                                        struct sirixctl_page *out_page, struct sirix_error *err)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (ctl->json) {
-            sirixctl_json_object(json, NULL);
-            json_branch(json, "name", &list->items[i]);
-            sirixctl_json_object_end(json);
-        } else {
-            print_branch(&ctl->out, &list->items[i]);
-        }
+    const struct sirixctl_name *name = context;
+    struct sirix_branch_list *list = NULL;
+    enum sirix_status status = sirix_client_list_branches(
+        ctl->client, name->database, name->resource, page, &ctl->call, &list, err);
+
+    if (status == SIRIX_OK) {
+        *out_page = (struct sirixctl_page){list, list->items, list->count, list->next_cursor};
     }
+    return status;
+}
+
+static void show_json(struct sirixctl_json *json, const void *items, size_t index)
+{
+    sirixctl_json_object(json, NULL);
+    json_branch(json, "name", (const struct sirix_branch_info *)items + index);
+    sirixctl_json_object_end(json);
+}
+
+static void show_words(struct sirixctl_out *out, const void *items, size_t index)
+{
+    print_branch(out, (const struct sirix_branch_info *)items + index);
 }
 
 static enum sirix_status run_list(struct sirixctl *ctl, struct sirix_error *err)
 {
-    struct sirix_branch_list *list = NULL;
-    struct sirix_page page = {0};
-    struct sirixctl_name name;
-    struct sirixctl_json json;
-    enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
+    static const struct sirixctl_list_kind branches = {fetch_branches, show_json, show_words};
 
-    if (status == SIRIX_OK) {
-        status = sirixctl_connect(ctl, err);
-    }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    sirixctl_json_init(&json);
-    sirixctl_json_object(&json, NULL);
-    sirixctl_json_array(&json, "branches");
-    do {
-        struct sirix_branch_list *next = NULL;
-
-        status = sirix_client_list_branches(ctl->client, name.database, name.resource, &page,
-                                            &ctl->call, &next, err);
-        if (status == SIRIX_OK) {
-            status = sirixctl_next_page(&page.cursor, next->next_cursor, err);
-        }
-        sirix_client_free(list); /* Its cursor was needed until now. */
-        list = next;
-        if (status == SIRIX_OK) {
-            show_list(ctl, list, &json);
-        }
-    } while (status == SIRIX_OK && page.cursor.len != 0);
-    sirix_client_free(list);
-    sirixctl_json_array_end(&json);
-    sirixctl_json_object_end(&json);
-    return sirixctl_json_end(&json, ctl->json ? &ctl->out : NULL, status, err);
+    return sirixctl_label_list(ctl, &branches, "branches", err);
 }
 
 static enum sirix_status run_delete(struct sirixctl *ctl, struct sirix_error *err)
 {
-    struct sirix_delete_name_request request = {.name = ctl->args.operands[1]};
-    struct sirix_delete_name_result result;
-    struct sirixctl_name name;
-    struct sirixctl_json json;
-    enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
+    static const struct sirixctl_label_delete what = {SIRIX_NAME_BRANCH, "branch", "at revision",
+                                                      sirix_client_delete_branch};
 
-    if (status == SIRIX_OK) {
-        status = sirixctl_check_operand(ctl, 1, SIRIX_NAME_BRANCH, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirixctl_connect(ctl, err);
-    }
-    if (status == SIRIX_OK) {
-        request.database = name.database;
-        request.resource = name.resource;
-        status = sirix_client_delete_branch(ctl->client, &request, &ctl->call, &result, err);
-    }
-    if (status == SIRIX_OK && ctl->json) {
-        sirixctl_json_init(&json);
-        sirixctl_json_object(&json, NULL);
-        sirixctl_json_str(&json, "branch", request.name);
-        sirixctl_json_u64(&json, "revision", result.revision);
-        sirixctl_json_object_end(&json);
-        status = sirixctl_json_finish(&json, &ctl->out, err);
-    } else if (status == SIRIX_OK && !ctl->quiet) {
-        sirixctl_out_printf(&ctl->out, "deleted; it was at revision %" PRIu64 "\n",
-                            result.revision);
-    }
-    return status;
+    return sirixctl_label_remove(ctl, &what, err);
 }
 
 static enum sirix_status answer_promoted(struct sirixctl *ctl,
@@ -202,29 +161,21 @@ static enum sirix_status answer_promoted(struct sirixctl *ctl,
 
 static enum sirix_status run_promote(struct sirixctl *ctl, struct sirix_error *err)
 {
-    const char *expected = ctl->args.own[FLAG_EXPECTED_REVISION];
     struct sirix_promote_request request = {
         .branch = ctl->args.operands[1],
         .target = ctl->args.own[FLAG_TARGET],
         .replace = ctl->args.own[FLAG_REPLACE] != NULL,
-        .write = {.has_expected_revision = expected != NULL},
     };
     struct sirix_promote_result result;
     struct sirixctl_name name;
-    enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
+    enum sirix_status status =
+        sirixctl_expected_revision(ctl->args.own[FLAG_EXPECTED_REVISION], &request.write, err);
 
-    if (status == SIRIX_OK) {
-        status = sirixctl_parse_optional(expected, "--expected-revision", UINT64_MAX,
-                                         &request.write.expected_revision, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirixctl_check_operand(ctl, 1, SIRIX_NAME_BRANCH, err);
-    }
     if (status == SIRIX_OK) {
         status = sirixctl_check_branch(request.target, err);
     }
     if (status == SIRIX_OK) {
-        status = sirixctl_connect(ctl, err);
+        status = sirixctl_label_operands(ctl, SIRIX_NAME_BRANCH, &name, err);
     }
     if (status == SIRIX_OK) {
         request.database = name.database;

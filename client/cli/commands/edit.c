@@ -25,6 +25,10 @@ enum { VALUE_BYTES_MAX = 256 * 1024 * 1024 };
         "position", "WHERE", "first (default), last, before, after, or an index"                   \
     }
 
+#define EDIT_ANSWER                                                                                \
+    "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\",\"nodeKeys\","        \
+    "\"kind\"}"
+
 static const struct sirixctl_flag place_flags[] = {
     SIRIXCTL_WRITE_FLAGS,
     [FLAG_POSITION] = POSITION_FLAG,
@@ -45,7 +49,6 @@ struct edit {
     struct sirixctl_name name;
     struct sirix_write_options write;
     struct sirix_target node;
-    char *owned; /* The text of a file; free() it. */
 };
 
 /* DB/RESOURCE, NODE, and the flags of a write. */
@@ -89,13 +92,9 @@ static enum sirix_status answer(struct sirixctl *ctl, const struct sirix_apply_r
 {
     struct sirixctl_json json;
 
-    if (!ctl->json) {
-        sirixctl_print_write_result(ctl, &result->result);
+    if (!sirixctl_begin_write_answer(ctl, &result->result, &json)) {
         return SIRIX_OK;
     }
-    sirixctl_json_init(&json);
-    sirixctl_json_object(&json, NULL);
-    sirixctl_json_write_result(&json, &result->result);
     sirixctl_json_array(&json, "nodeKeys");
     for (size_t i = 0; result->count > 0 && i < result->operations[0].node_key_count; i++) {
         sirixctl_json_u64(&json, NULL, result->operations[0].node_keys[i]);
@@ -142,6 +141,24 @@ static enum sirix_status apply_one(struct sirixctl *ctl, const struct edit *edit
     return status;
 }
 
+/* Commands that have a value: reads it, finds their node, whose key goes to *key, and does it. */
+static enum sirix_status apply_value(struct sirixctl *ctl, struct edit *edit,
+                                     struct sirix_operation *operation, uint64_t *key,
+                                     struct sirix_error *err)
+{
+    char *owned = NULL;
+    enum sirix_status status = value_operand(ctl->args.operands[2], &operation->json, &owned, err);
+
+    if (status == SIRIX_OK) {
+        status = find_node(ctl, edit, &edit->node, key, err);
+    }
+    if (status == SIRIX_OK) {
+        status = apply_one(ctl, edit, operation, err);
+    }
+    free(owned);
+    return status;
+}
+
 static enum sirix_status run_insert(struct sirixctl *ctl, struct sirix_error *err)
 {
     struct sirix_operation operation = {
@@ -149,23 +166,14 @@ static enum sirix_status run_insert(struct sirixctl *ctl, struct sirix_error *er
         .has_name = ctl->args.own[FLAG_NAME] != NULL,
         .name = sirix_bytes_from_str(ctl->args.own[FLAG_NAME]),
     };
-    struct edit edit = {.owned = NULL};
+    struct edit edit;
     enum sirix_status status = read_edit(ctl, &edit, err);
 
     if (status == SIRIX_OK) {
         status = sirixctl_position(ctl->args.own[FLAG_POSITION], &operation.place, err);
     }
-    if (status == SIRIX_OK) {
-        status = value_operand(ctl->args.operands[2], &operation.json, &edit.owned, err);
-    }
-    if (status == SIRIX_OK) {
-        status = find_node(ctl, &edit, &edit.node, &operation.place.node_key, err);
-    }
-    if (status == SIRIX_OK) {
-        status = apply_one(ctl, &edit, &operation, err);
-    }
-    free(edit.owned);
-    return status;
+    return status != SIRIX_OK ? status
+                              : apply_value(ctl, &edit, &operation, &operation.place.node_key, err);
 }
 
 static enum sirix_status run_update(struct sirixctl *ctl, struct sirix_error *err)
@@ -174,20 +182,11 @@ static enum sirix_status run_update(struct sirixctl *ctl, struct sirix_error *er
         .kind =
             ctl->args.own[FLAG_REPLACE] != NULL ? SIRIX_OPERATION_REPLACE : SIRIX_OPERATION_UPDATE,
     };
-    struct edit edit = {.owned = NULL};
+    struct edit edit;
     enum sirix_status status = read_edit(ctl, &edit, err);
 
-    if (status == SIRIX_OK) {
-        status = value_operand(ctl->args.operands[2], &operation.json, &edit.owned, err);
-    }
-    if (status == SIRIX_OK) {
-        status = find_node(ctl, &edit, &edit.node, &operation.node_key, err);
-    }
-    if (status == SIRIX_OK) {
-        status = apply_one(ctl, &edit, &operation, err);
-    }
-    free(edit.owned);
-    return status;
+    return status != SIRIX_OK ? status
+                              : apply_value(ctl, &edit, &operation, &operation.node_key, err);
 }
 
 /* Commands that have no value: finds their node, then does it. */
@@ -202,7 +201,7 @@ static enum sirix_status apply_to_node(struct sirixctl *ctl, const struct edit *
 static enum sirix_status run_delete(struct sirixctl *ctl, struct sirix_error *err)
 {
     struct sirix_operation operation = {.kind = SIRIX_OPERATION_DELETE};
-    struct edit edit = {.owned = NULL};
+    struct edit edit;
     enum sirix_status status = read_edit(ctl, &edit, err);
 
     return status != SIRIX_OK ? status : apply_to_node(ctl, &edit, &operation, err);
@@ -214,7 +213,7 @@ static enum sirix_status run_rename(struct sirixctl *ctl, struct sirix_error *er
         .kind = SIRIX_OPERATION_RENAME,
         .name = sirix_bytes_from_str(ctl->args.operands[2]),
     };
-    struct edit edit = {.owned = NULL};
+    struct edit edit;
     enum sirix_status status = read_edit(ctl, &edit, err);
 
     return status != SIRIX_OK ? status : apply_to_node(ctl, &edit, &operation, err);
@@ -227,7 +226,7 @@ static enum sirix_status run_move(struct sirixctl *ctl, struct sirix_error *err)
         .has_name = ctl->args.own[FLAG_NAME] != NULL,
         .name = sirix_bytes_from_str(ctl->args.own[FLAG_NAME]),
     };
-    struct edit edit = {.owned = NULL};
+    struct edit edit;
     struct sirix_target to;
     enum sirix_status status = read_edit(ctl, &edit, err);
 
@@ -249,8 +248,7 @@ const struct sirixctl_command sirixctl_insert = {
     .summary = "Insert a value below or beside a node",
     .details = "JSON is a text, @FILE, or - for stdin. Into an object: with --name, or an object\n"
                "whose members are inserted.",
-    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
-              "\"nodeKeys\",\"kind\"}",
+    .answer = EDIT_ANSWER,
     .flags = SIRIXCTL_FLAGS(place_flags),
     .operands_min = 3,
     .operands_max = 3,
@@ -263,8 +261,7 @@ const struct sirixctl_command sirixctl_update = {
     .operands = "DB/RESOURCE NODE JSON",
     .summary = "Set the value of a node",
     .details = "JSON is a text, @FILE, or - for stdin.",
-    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
-              "\"nodeKeys\",\"kind\"}",
+    .answer = EDIT_ANSWER,
     .flags = SIRIXCTL_FLAGS(update_flags),
     .operands_min = 3,
     .operands_max = 3,
@@ -276,8 +273,7 @@ const struct sirixctl_command sirixctl_delete = {
     .name = "delete",
     .operands = "DB/RESOURCE NODE",
     .summary = "Delete a node and what is below it",
-    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
-              "\"nodeKeys\",\"kind\"}",
+    .answer = EDIT_ANSWER,
     .flags = SIRIXCTL_FLAGS(plain_flags),
     .operands_min = 2,
     .operands_max = 2,
@@ -289,8 +285,7 @@ const struct sirixctl_command sirixctl_rename = {
     .name = "rename",
     .operands = "DB/RESOURCE NODE NAME",
     .summary = "Give a member another name",
-    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
-              "\"nodeKeys\",\"kind\"}",
+    .answer = EDIT_ANSWER,
     .flags = SIRIXCTL_FLAGS(plain_flags),
     .operands_min = 3,
     .operands_max = 3,
@@ -302,8 +297,7 @@ const struct sirixctl_command sirixctl_move = {
     .name = "move",
     .operands = "DB/RESOURCE NODE TO",
     .summary = "Move a node into or beside another one",
-    .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\","
-              "\"nodeKeys\",\"kind\"}",
+    .answer = EDIT_ANSWER,
     .flags = SIRIXCTL_FLAGS(place_flags),
     .operands_min = 3,
     .operands_max = 3,

@@ -2,10 +2,11 @@
 #include <inttypes.h>
 
 #include "cli/commands/commands.h"
+#include "cli/pages.h"
 
 enum own_flag { FLAG_BRANCH, FLAG_COUNT };
 
-enum { COUNT_DEFAULT = 20, COUNT_MAX = 1000000, PAGE_MAX = 1000 };
+enum { COUNT_DEFAULT = 20, COUNT_MAX = 1000000 };
 
 static const struct sirixctl_flag own_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "of this branch instead of main"},
@@ -53,102 +54,90 @@ static void print_revision(struct sirixctl_out *out, const struct sirix_revision
     }
 }
 
-static void show_revisions(struct sirixctl *ctl, const struct sirix_history_page *page,
-                           struct sirixctl_json *json)
+static enum sirix_status fetch_revisions(struct sirixctl *ctl, void *context,
+                                         const struct sirix_page *page,
+                                         struct sirixctl_page *out_page, struct sirix_error *err)
 {
-    for (size_t i = 0; i < page->count; i++) {
-        if (ctl->json) {
-            sirixctl_json_object(json, NULL);
-            json_revision(json, &page->items[i]);
-            sirixctl_json_object_end(json);
-        } else {
-            print_revision(&ctl->out, &page->items[i]);
-            sirixctl_out_printf(&ctl->out, "\n");
-        }
+    struct sirix_history_request *request = context;
+    struct sirix_history_page *list = NULL;
+
+    request->page = *page;
+    enum sirix_status status = sirix_client_history(ctl->client, request, &ctl->call, &list, err);
+    if (status == SIRIX_OK) {
+        *out_page = (struct sirixctl_page){list, list->items, list->count, list->next_cursor};
     }
-}
-
-static enum sirix_status list_revisions(struct sirixctl *ctl, struct sirix_history_request *request,
-                                        uint64_t count, struct sirixctl_json *json,
-                                        struct sirix_error *err)
-{
-    struct sirix_history_page *page = NULL;
-    enum sirix_status status = SIRIX_OK;
-
-    do {
-        struct sirix_history_page *next = NULL;
-
-        request->page.size = (uint32_t)(count < PAGE_MAX ? count : PAGE_MAX);
-        status = sirix_client_history(ctl->client, request, &ctl->call, &next, err);
-        if (status == SIRIX_OK) {
-            status = sirixctl_next_page(&request->page.cursor, next->next_cursor, err);
-        }
-        sirix_client_free(page); /* Its cursor was needed until now. */
-        page = next;
-        if (status == SIRIX_OK) {
-            show_revisions(ctl, page, json);
-            count -= page->count < count ? page->count : count;
-        }
-    } while (status == SIRIX_OK && count != 0 && request->page.cursor.len != 0);
-    sirix_client_free(page);
     return status;
 }
 
-static void json_entry(struct sirixctl_json *json, const struct sirix_node_history_entry *entry)
+static void show_revision_json(struct sirixctl_json *json, const void *items, size_t index)
 {
+    sirixctl_json_object(json, NULL);
+    json_revision(json, (const struct sirix_revision_info *)items + index);
+    sirixctl_json_object_end(json);
+}
+
+static void show_revision(struct sirixctl_out *out, const void *items, size_t index)
+{
+    print_revision(out, (const struct sirix_revision_info *)items + index);
+    sirixctl_out_printf(out, "\n");
+}
+
+static const struct sirixctl_list_kind revisions = {fetch_revisions, show_revision_json,
+                                                    show_revision};
+
+/* --- Of a node -------------------------------------------------------------------------------- */
+
+static enum sirix_status fetch_entries(struct sirixctl *ctl, void *context,
+                                       const struct sirix_page *page,
+                                       struct sirixctl_page *out_page, struct sirix_error *err)
+{
+    struct sirix_node_history_request *request = context;
+    struct sirix_node_history_page *list = NULL;
+
+    request->page = *page;
+    enum sirix_status status =
+        sirix_client_node_history(ctl->client, request, &ctl->call, &list, err);
+    if (status == SIRIX_OK) {
+        *out_page = (struct sirixctl_page){list, list->items, list->count, list->next_cursor};
+    }
+    return status;
+}
+
+static void show_entry_json(struct sirixctl_json *json, const void *items, size_t index)
+{
+    const struct sirix_node_history_entry *entry =
+        (const struct sirix_node_history_entry *)items + index;
+
     sirixctl_json_object(json, NULL);
     json_revision(json, &entry->revision);
     sirixctl_json_str(json, "change", sirix_change_kind_name(entry->change));
     sirixctl_json_str(json, "kind", sirix_node_type_name(entry->type));
-    sirixctl_json_raw(json, "value", entry->value);
+    /* A value that was cut is no JSON value any more, so it is told as text. */
+    if (entry->cut) {
+        sirixctl_json_text(json, "text", entry->value);
+    } else if (entry->value.len != 0) {
+        sirixctl_json_raw(json, "value", entry->value);
+    }
     if (entry->name.len != 0) {
         sirixctl_json_text(json, "name", entry->name);
     }
     sirixctl_json_object_end(json);
 }
 
-static void show_entries(struct sirixctl *ctl, const struct sirix_node_history_page *page,
-                         struct sirixctl_json *json)
+static void show_entry(struct sirixctl_out *out, const void *items, size_t index)
 {
-    for (size_t i = 0; i < page->count; i++) {
-        const struct sirix_node_history_entry *entry = &page->items[i];
+    const struct sirix_node_history_entry *entry =
+        (const struct sirix_node_history_entry *)items + index;
 
-        if (ctl->json) {
-            json_entry(json, entry);
-            continue;
-        }
-        print_revision(&ctl->out, &entry->revision);
-        sirixctl_out_printf(&ctl->out, "\n    %s  ", sirix_change_kind_name(entry->change));
-        sirixctl_out_text(&ctl->out, entry->value);
-        sirixctl_out_printf(&ctl->out, "%s\n", entry->cut ? " ..." : "");
-    }
+    print_revision(out, &entry->revision);
+    sirixctl_out_printf(out, "\n    %s  ", sirix_change_kind_name(entry->change));
+    sirixctl_out_text(out, entry->value);
+    sirixctl_out_printf(out, "%s\n", entry->cut ? " ..." : "");
 }
 
-static enum sirix_status list_entries(struct sirixctl *ctl,
-                                      struct sirix_node_history_request *request, uint64_t count,
-                                      struct sirixctl_json *json, struct sirix_error *err)
-{
-    struct sirix_node_history_page *page = NULL;
-    enum sirix_status status = SIRIX_OK;
+static const struct sirixctl_list_kind entries = {fetch_entries, show_entry_json, show_entry};
 
-    do {
-        struct sirix_node_history_page *next = NULL;
-
-        request->page.size = (uint32_t)(count < PAGE_MAX ? count : PAGE_MAX);
-        status = sirix_client_node_history(ctl->client, request, &ctl->call, &next, err);
-        if (status == SIRIX_OK) {
-            status = sirixctl_next_page(&request->page.cursor, next->next_cursor, err);
-        }
-        sirix_client_free(page);
-        page = next;
-        if (status == SIRIX_OK) {
-            show_entries(ctl, page, json);
-            count -= page->count < count ? page->count : count;
-        }
-    } while (status == SIRIX_OK && count != 0 && request->page.cursor.len != 0);
-    sirix_client_free(page);
-    return status;
-}
+/* --- The command ------------------------------------------------------------------------------ */
 
 static enum sirix_status history_of(struct sirixctl *ctl, const struct sirixctl_name *name,
                                     const struct sirix_view *view,
@@ -167,11 +156,12 @@ static enum sirix_status history_of(struct sirixctl *ctl, const struct sirixctl_
     };
 
     if (target == NULL) {
-        return list_revisions(ctl, &request, count, json, err);
+        return sirixctl_show_list(ctl, &revisions, &request, count, json, err);
     }
     enum sirix_status status =
         sirixctl_target_key(ctl, name, view, target, &node_request.node_key, err);
-    return status != SIRIX_OK ? status : list_entries(ctl, &node_request, count, json, err);
+    return status != SIRIX_OK ? status
+                              : sirixctl_show_list(ctl, &entries, &node_request, count, json, err);
 }
 
 static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
@@ -200,9 +190,7 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
     sirixctl_json_init(&json);
     sirixctl_json_object(&json, NULL);
     sirixctl_json_array(&json, "revisions");
-    if (count != 0) {
-        status = history_of(ctl, &name, &view, of_node ? &target : NULL, count, &json, err);
-    }
+    status = history_of(ctl, &name, &view, of_node ? &target : NULL, count, &json, err);
     sirixctl_json_array_end(&json);
     sirixctl_json_object_end(&json);
     return sirixctl_json_end(&json, ctl->json ? &ctl->out : NULL, status, err);
@@ -215,7 +203,7 @@ const struct sirixctl_command sirixctl_history = {
     .answer = "{\"revisions\":[{\"revision\",\"parentRevision\",\"branch\",\"timestamp\","
               "\"author\",\"onBehalfOf\",\n"
               "\"message\",\"revertedTo\"?,\"nodeCount\"}]}\n"
-              "of a node each also has \"change\",\"kind\",\"value\",\"name\"?",
+              "of a node each also has \"change\",\"kind\",\"value\"|\"text\"?,\"name\"?",
     .flags = SIRIXCTL_FLAGS(own_flags),
     .operands_min = 1,
     .operands_max = 2,

@@ -1,10 +1,30 @@
-/* sirixctl list [DB | DB/RESOURCE] */
+/* sirixctl list [DB | DB/RESOURCE[@WHAT]] */
 #include <inttypes.h>
 
 #include "cli/commands/commands.h"
+#include "cli/pages.h"
 
-static void json_database(struct sirixctl_json *json, const struct sirix_database_info *item)
+/* --- Databases -------------------------------------------------------------------------------- */
+
+static enum sirix_status fetch_databases(struct sirixctl *ctl, void *context,
+                                         const struct sirix_page *page,
+                                         struct sirixctl_page *out_page, struct sirix_error *err)
 {
+    struct sirix_database_list *list = NULL;
+    enum sirix_status status =
+        sirix_client_list_databases(ctl->client, page, &ctl->call, &list, err);
+
+    (void)context; /* All there are. */
+    if (status == SIRIX_OK) {
+        *out_page = (struct sirixctl_page){list, list->items, list->count, list->next_cursor};
+    }
+    return status;
+}
+
+static void json_database(struct sirixctl_json *json, const void *items, size_t index)
+{
+    const struct sirix_database_info *item = (const struct sirix_database_info *)items + index;
+
     sirixctl_json_object(json, NULL);
     sirixctl_json_str(json, "name", item->name);
     sirixctl_json_u64(json, "storedBytes", item->stored_bytes);
@@ -16,8 +36,9 @@ static void json_database(struct sirixctl_json *json, const struct sirix_databas
     sirixctl_json_object_end(json);
 }
 
-static void print_database(struct sirixctl_out *out, const struct sirix_database_info *item)
+static void print_database(struct sirixctl_out *out, const void *items, size_t index)
 {
+    const struct sirix_database_info *item = (const struct sirix_database_info *)items + index;
     char size[16];
 
     sirixctl_format_bytes(item->stored_bytes, size);
@@ -30,90 +51,49 @@ static void print_database(struct sirixctl_out *out, const struct sirix_database
     sirixctl_out_printf(out, "\n");
 }
 
-static void show_databases(struct sirixctl *ctl, const struct sirix_database_list *list,
-                           struct sirixctl_json *json)
+static const struct sirixctl_list_kind databases = {fetch_databases, json_database, print_database};
+
+/* --- Resources -------------------------------------------------------------------------------- */
+
+static enum sirix_status fetch_resources(struct sirixctl *ctl, void *context,
+                                         const struct sirix_page *page,
+                                         struct sirixctl_page *out_page, struct sirix_error *err)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        if (ctl->json) {
-            json_database(json, &list->items[i]);
-        } else {
-            print_database(&ctl->out, &list->items[i]);
-        }
-    }
-}
-
-static enum sirix_status list_databases(struct sirixctl *ctl, struct sirixctl_json *json,
-                                        struct sirix_error *err)
-{
-    struct sirix_database_list *list = NULL;
-    struct sirix_page page = {0};
-    enum sirix_status status = SIRIX_OK;
-
-    sirixctl_json_array(json, "databases");
-    do {
-        struct sirix_database_list *next = NULL;
-
-        status = sirix_client_list_databases(ctl->client, &page, &ctl->call, &next, err);
-        if (status == SIRIX_OK) {
-            status = sirixctl_next_page(&page.cursor, next->next_cursor, err);
-        }
-        sirix_client_free(list); /* Its cursor was needed until now. */
-        list = next;
-        if (status == SIRIX_OK) {
-            show_databases(ctl, list, json);
-        }
-    } while (status == SIRIX_OK && page.cursor.len != 0);
-    sirix_client_free(list);
-    sirixctl_json_array_end(json);
-    return status;
-}
-
-static void show_resources(struct sirixctl *ctl, const struct sirix_resource_list *list,
-                           struct sirixctl_json *json)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        const struct sirix_resource_entry *item = &list->items[i];
-
-        if (ctl->json) {
-            sirixctl_json_object(json, NULL);
-            sirixctl_json_str(json, "name", item->name);
-            sirixctl_json_u64(json, "revision", item->revision);
-            sirixctl_json_time(json, "timestamp", item->timestamp_us);
-            sirixctl_json_object_end(json);
-            continue;
-        }
-        sirixctl_out_str(&ctl->out, item->name);
-        sirixctl_out_printf(&ctl->out, "  revision %" PRIu64 "  ", item->revision);
-        sirixctl_out_time(&ctl->out, item->timestamp_us);
-        sirixctl_out_printf(&ctl->out, "\n");
-    }
-}
-
-static enum sirix_status list_resources(struct sirixctl *ctl, const char *database,
-                                        struct sirixctl_json *json, struct sirix_error *err)
-{
+    const struct sirixctl_name *name = context;
     struct sirix_resource_list *list = NULL;
-    struct sirix_page page = {0};
-    enum sirix_status status = SIRIX_OK;
+    enum sirix_status status =
+        sirix_client_list_resources(ctl->client, name->database, page, &ctl->call, &list, err);
 
-    sirixctl_json_array(json, "resources");
-    do {
-        struct sirix_resource_list *next = NULL;
-
-        status = sirix_client_list_resources(ctl->client, database, &page, &ctl->call, &next, err);
-        if (status == SIRIX_OK) {
-            status = sirixctl_next_page(&page.cursor, next->next_cursor, err);
-        }
-        sirix_client_free(list);
-        list = next;
-        if (status == SIRIX_OK) {
-            show_resources(ctl, list, json);
-        }
-    } while (status == SIRIX_OK && page.cursor.len != 0);
-    sirix_client_free(list);
-    sirixctl_json_array_end(json);
+    if (status == SIRIX_OK) {
+        *out_page = (struct sirixctl_page){list, list->items, list->count, list->next_cursor};
+    }
     return status;
 }
+
+static void json_resource(struct sirixctl_json *json, const void *items, size_t index)
+{
+    const struct sirix_resource_entry *item = (const struct sirix_resource_entry *)items + index;
+
+    sirixctl_json_object(json, NULL);
+    sirixctl_json_str(json, "name", item->name);
+    sirixctl_json_u64(json, "revision", item->revision);
+    sirixctl_json_time(json, "timestamp", item->timestamp_us);
+    sirixctl_json_object_end(json);
+}
+
+static void print_resource(struct sirixctl_out *out, const void *items, size_t index)
+{
+    const struct sirix_resource_entry *item = (const struct sirix_resource_entry *)items + index;
+
+    sirixctl_out_str(out, item->name);
+    sirixctl_out_printf(out, "  revision %" PRIu64 "  ", item->revision);
+    sirixctl_out_time(out, item->timestamp_us);
+    sirixctl_out_printf(out, "\n");
+}
+
+static const struct sirixctl_list_kind resources = {fetch_resources, json_resource, print_resource};
+
+/* --- One resource ----------------------------------------------------------------------------- */
 
 static void json_info(struct sirixctl_json *json, const struct sirix_resource_info *info)
 {
@@ -192,9 +172,13 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
     sirixctl_json_init(&json);
     sirixctl_json_object(&json, NULL);
     if (name.database[0] == '\0') {
-        status = list_databases(ctl, &json, err);
+        sirixctl_json_array(&json, "databases");
+        status = sirixctl_show_list(ctl, &databases, NULL, SIRIXCTL_ALL_ITEMS, &json, err);
+        sirixctl_json_array_end(&json);
     } else if (name.resource[0] == '\0') {
-        status = list_resources(ctl, name.database, &json, err);
+        sirixctl_json_array(&json, "resources");
+        status = sirixctl_show_list(ctl, &resources, &name, SIRIXCTL_ALL_ITEMS, &json, err);
+        sirixctl_json_array_end(&json);
     } else {
         status = show_resource(ctl, &name, &json, err);
     }

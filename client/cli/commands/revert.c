@@ -8,13 +8,9 @@ static enum sirix_status answer(struct sirixctl *ctl, const struct sirix_revert_
 {
     struct sirixctl_json json;
 
-    if (!ctl->json) {
-        sirixctl_print_write_result(ctl, &result->result);
+    if (!sirixctl_begin_write_answer(ctl, &result->result, &json)) {
         return SIRIX_OK;
     }
-    sirixctl_json_init(&json);
-    sirixctl_json_object(&json, NULL);
-    sirixctl_json_write_result(&json, &result->result);
     sirixctl_json_u64(&json, "revertedTo", result->reverted_to);
     sirixctl_json_object_end(&json);
     return sirixctl_json_finish(&json, &ctl->out, err);

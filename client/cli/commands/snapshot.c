@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/labels.h"
 
 enum create_flag { FLAG_BRANCH, FLAG_REPLACE };
 
@@ -60,92 +61,55 @@ static enum sirix_status run_create(struct sirixctl *ctl, struct sirix_error *er
     return status;
 }
 
-static void show_list(struct sirixctl *ctl, const struct sirix_snapshot_list *list,
-                      struct sirixctl_json *json)
+static enum sirix_status fetch_snapshots(struct sirixctl *ctl, void *context,
+                                         const struct sirix_page *page,
+                                         struct sirixctl_page *out_page, struct sirix_error *err)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        const struct sirix_snapshot_info *item = &list->items[i];
+    const struct sirixctl_name *name = context;
+    struct sirix_snapshot_list *list = NULL;
+    enum sirix_status status = sirix_client_list_snapshots(
+        ctl->client, name->database, name->resource, page, &ctl->call, &list, err);
 
-        if (ctl->json) {
-            sirixctl_json_name(json, sirix_bytes_from_str(item->name));
-            sirixctl_json_object(json, NULL);
-            sirixctl_json_u64(json, "revision", item->revision);
-            sirixctl_json_time(json, "timestamp", item->timestamp_us);
-            sirixctl_json_object_end(json);
-            continue;
-        }
-        sirixctl_out_str(&ctl->out, item->name);
-        sirixctl_out_printf(&ctl->out, "  %" PRIu64 "  ", item->revision);
-        sirixctl_out_time(&ctl->out, item->timestamp_us);
-        sirixctl_out_printf(&ctl->out, "\n");
+    if (status == SIRIX_OK) {
+        *out_page = (struct sirixctl_page){list, list->items, list->count, list->next_cursor};
     }
+    return status;
+}
+
+static void show_json(struct sirixctl_json *json, const void *items, size_t index)
+{
+    const struct sirix_snapshot_info *item = (const struct sirix_snapshot_info *)items + index;
+
+    sirixctl_json_name(json, sirix_bytes_from_str(item->name));
+    sirixctl_json_object(json, NULL);
+    sirixctl_json_u64(json, "revision", item->revision);
+    sirixctl_json_time(json, "timestamp", item->timestamp_us);
+    sirixctl_json_object_end(json);
+}
+
+static void show_words(struct sirixctl_out *out, const void *items, size_t index)
+{
+    const struct sirix_snapshot_info *item = (const struct sirix_snapshot_info *)items + index;
+
+    sirixctl_out_str(out, item->name);
+    sirixctl_out_printf(out, "  %" PRIu64 "  ", item->revision);
+    sirixctl_out_time(out, item->timestamp_us);
+    sirixctl_out_printf(out, "\n");
 }
 
 static enum sirix_status run_list(struct sirixctl *ctl, struct sirix_error *err)
 {
-    struct sirix_snapshot_list *list = NULL;
-    struct sirix_page page = {0};
-    struct sirixctl_name name;
-    struct sirixctl_json json;
-    enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
+    static const struct sirixctl_list_kind snapshots = {fetch_snapshots, show_json, show_words};
 
-    if (status == SIRIX_OK) {
-        status = sirixctl_connect(ctl, err);
-    }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    sirixctl_json_init(&json);
-    sirixctl_json_object(&json, NULL);
-    do {
-        struct sirix_snapshot_list *next = NULL;
-
-        status = sirix_client_list_snapshots(ctl->client, name.database, name.resource, &page,
-                                             &ctl->call, &next, err);
-        if (status == SIRIX_OK) {
-            status = sirixctl_next_page(&page.cursor, next->next_cursor, err);
-        }
-        sirix_client_free(list); /* Its cursor was needed until now. */
-        list = next;
-        if (status == SIRIX_OK) {
-            show_list(ctl, list, &json);
-        }
-    } while (status == SIRIX_OK && page.cursor.len != 0);
-    sirix_client_free(list);
-    sirixctl_json_object_end(&json);
-    return sirixctl_json_end(&json, ctl->json ? &ctl->out : NULL, status, err);
+    return sirixctl_label_list(ctl, &snapshots, NULL, err);
 }
 
 static enum sirix_status run_delete(struct sirixctl *ctl, struct sirix_error *err)
 {
-    struct sirix_delete_name_request request = {.name = ctl->args.operands[1]};
-    struct sirix_delete_name_result result;
-    struct sirixctl_name name;
-    struct sirixctl_json json;
-    enum sirix_status status = sirixctl_write_operand(ctl, 0, &name, err);
+    static const struct sirixctl_label_delete what = {SIRIX_NAME_SNAPSHOT, "label", "revision",
+                                                      sirix_client_delete_snapshot};
 
-    if (status == SIRIX_OK) {
-        status = sirixctl_check_operand(ctl, 1, SIRIX_NAME_SNAPSHOT, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirixctl_connect(ctl, err);
-    }
-    if (status == SIRIX_OK) {
-        request.database = name.database;
-        request.resource = name.resource;
-        status = sirix_client_delete_snapshot(ctl->client, &request, &ctl->call, &result, err);
-    }
-    if (status == SIRIX_OK && ctl->json) {
-        sirixctl_json_init(&json);
-        sirixctl_json_object(&json, NULL);
-        sirixctl_json_str(&json, "label", request.name);
-        sirixctl_json_u64(&json, "revision", result.revision);
-        sirixctl_json_object_end(&json);
-        status = sirixctl_json_finish(&json, &ctl->out, err);
-    } else if (status == SIRIX_OK && !ctl->quiet) {
-        sirixctl_out_printf(&ctl->out, "deleted; it was revision %" PRIu64 "\n", result.revision);
-    }
-    return status;
+    return sirixctl_label_remove(ctl, &what, err);
 }
 
 const struct sirixctl_command sirixctl_snapshot_create = {

@@ -215,6 +215,41 @@ class Workflow(Folder):
         self.assertEqual(len(self.ask("diff", "db/res")["changes"]), 1)  # Of its parent.
         self.run_ctl("diff", "db/res", "--stat", "--json-patch", code=64)
 
+    def test_the_history_of_a_node_is_of_that_node_alone(self):
+        self.load({"a": {"x": 1}, "b": 0})
+        long = json.dumps("é" * 70000)
+        self.ask("update", "db/res", "/a/x", "2", "--message", "one\nline")
+        self.ask("update", "db/res", "/b", "1")
+        self.ask("rename", "db/res", "/a/x", "y")
+        self.ask("update", "db/res", "/a/y", "-", stdin=long.encode())
+        entries = self.ask("history", "db/res", "/a/y")["revisions"]
+        self.assertEqual([(e["revision"], e["change"], e["kind"]) for e in entries],
+                         [(6, "replace", "string"), (5, "rename", "number"),
+                          (3, "update", "number"), (2, "insert", "number")])
+        self.assertEqual((entries[2]["value"], entries[2]["name"], entries[2]["message"]),
+                         (2, "x", "one\nline"))
+        self.assertTrue(entries[0]["text"].startswith('"é'))  # Cut: it is no JSON any more.
+        self.assertNotIn("value", entries[0])
+        key = str(self.ask("read", "db/res", "/a/y")["nodes"][0]["nodeKey"])
+        self.assertEqual(self.ask("history", "db/res", key, "--count", "2")["revisions"],
+                         entries[:2])
+        self.assertEqual(self.ask("history", "db/res@3", "/a/x")["revisions"], entries[2:])
+        self.assertEqual(self.ask("history", "db/res", "--count", "0")["revisions"], [])
+        words = self.run_ctl("history", "db/res@3", key)[0]
+        self.assertRegex(words, r"^3  \S+  owner  main  one\\nline\n    update  2\n2  ")
+        self.error("history", "db/res", "/zz", code=66)
+
+    def test_lists_of_many_pages_are_shown_whole(self):
+        self.load([])
+        patch = json.dumps([{"op": "add", "path": "/-", "value": 0}]).encode()
+        for _ in range(25):
+            self.ask("apply", "db/res", "-", stdin=patch)
+        self.assertEqual([r["revision"] for r in self.ask("history", "db/res",
+                                                          "--count", "22")["revisions"]],
+                         list(range(27, 5, -1)))
+        self.assertEqual(len(self.ask("history", "db/res")["revisions"]), 20)
+        self.assertEqual(len(self.ask("history", "db/res", "--count", "1000000")["revisions"]), 27)
+
     def test_databases_and_resources_are_made_listed_and_dropped(self):
         self.ask("create", "db")
         self.ask("create", "db/empty")
