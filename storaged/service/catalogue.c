@@ -489,7 +489,7 @@ fill_details(const struct sirix_request *request, struct sirix_target *target,
              struct sirix_resource_details *details, struct sirix_error *err)
 {
     struct sirix_view view = {0};
-    struct sirix_document document;
+    struct sirix_paths paths = {0};
     bool open = false;
 
     enum sirix_status status = sirix_target_view(target, &wanted->view, "view", &view, err);
@@ -505,9 +505,14 @@ fill_details(const struct sirix_request *request, struct sirix_target *target,
                                      &open, &details->stored_bytes, err);
     }
     if (status == SIRIX_OK && wanted->with_paths) {
-        sirix_document_init(&document, &view, target->reader);
-        status = sirix_paths_collect(request, &document, arena, &details->paths,
-                                     &details->path_count, &details->paths_truncated, err);
+        status = sirix_paths_of_view(target, &view, arena, &paths, err);
+        details->paths_missing = !paths.whole;
+    }
+    if (status == SIRIX_OK && wanted->with_paths) {
+        status = sirix_paths_page(&paths, wanted->paths_cursor, arena, &details->paths, err);
+        if (status == SIRIX_INVALID) {
+            sirix_error_set_field(err, "paths_cursor");
+        }
     }
     sirix_view_close(&view);
     return status;

@@ -3,7 +3,7 @@
 #define SIRIX_SERVICE_CATALOGUE_H
 
 #include "service/labels.h"
-#include "service/read.h"
+#include "service/paths.h"
 
 struct sirix_database_item {
     char name[129];
@@ -94,12 +94,12 @@ struct sirix_resource_details {
     uint64_t text_bytes;
     uint64_t stored_bytes; /* Of the database's files. */
     struct sirix_branch_item *branches;
+    struct sirix_bytes paths_cursor;
     size_t branch_count; /* Listed. */
     struct sirix_snapshot_item *snapshots;
     size_t snapshot_count;
-    struct sirix_path_entry *paths;
-    size_t path_count;
-    bool paths_truncated;
+    struct sirix_path_page paths;
+    bool paths_missing; /* The summary is not whole. */
 };
 
 struct sirix_details_request {
@@ -114,12 +114,5 @@ enum sirix_status sirix_service_get_resource(const struct sirix_request *request
                                              struct sirix_arena *arena,
                                              struct sirix_resource_details *out_details,
                                              struct sirix_error *err) SIRIX_MUST_CHECK;
-
-/* The paths of one revision, found by walking it. In paths.c. */
-enum sirix_status sirix_paths_collect(const struct sirix_request *request,
-                                      struct sirix_document *document, struct sirix_arena *arena,
-                                      struct sirix_path_entry **out_paths, size_t *out_count,
-                                      bool *out_truncated,
-                                      struct sirix_error *err) SIRIX_MUST_CHECK;
 
 #endif

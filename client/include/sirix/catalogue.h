@@ -89,10 +89,11 @@ struct sirix_branch_info {
     uint64_t expires_at_us; /* 0: never. */
 };
 
+/* A path that has occurred in a resource; how often, and in which revisions, is not known. */
 struct sirix_path_summary {
-    struct sirix_bytes path; /* Such as "/users/[]/name". */
-    uint64_t count;          /* Over all revisions: an upper bound for any one. */
+    struct sirix_bytes path; /* Such as "/users/[]/name"; "*": names without a path of their own. */
     uint32_t types;          /* Bit (1 << enum sirix_node_type) for each seen there. */
+    bool any_member;         /* The last step is such a "*", not a member of that name. */
 };
 
 struct sirix_resource_request {
@@ -100,6 +101,7 @@ struct sirix_resource_request {
     const char *resource;
     struct sirix_view view; /* Governs revision, node_count and text_bytes. */
     bool with_path_summary;
+    struct sirix_bytes paths_cursor; /* next_paths_cursor of an answer: continues its paths. */
 };
 
 struct sirix_resource_info {
@@ -121,9 +123,10 @@ struct sirix_resource_info {
     size_t listed_branch_count;
     const struct sirix_snapshot_info *snapshots; /* The first 1,000. */
     size_t listed_snapshot_count;
-    const struct sirix_path_summary *paths;
+    const struct sirix_path_summary *paths; /* Of all revisions, in the order of the tree. */
     size_t path_count;
-    bool paths_truncated;
+    struct sirix_bytes next_paths_cursor; /* Empty after the last. */
+    bool paths_truncated;                 /* Paths are missing: there are too many to keep. */
 };
 
 enum sirix_status sirix_client_get_resource(struct sirix_client *client,

@@ -206,12 +206,13 @@ static enum sirix_status fill_paths(struct sirix_arena *arena, const PB(GetResou
     for (size_t i = 0; status == SIRIX_OK && i < from->n_paths; i++) {
         paths[i] = (struct sirix_path_summary){
             .path = sirix_message_bytes(from->paths[i]->path),
-            .count = from->paths[i]->count,
             .types = from->paths[i]->kinds,
+            .any_member = from->paths[i]->any_member != 0,
         };
     }
     info->paths = paths;
     info->path_count = from->n_paths;
+    info->next_paths_cursor = sirix_message_bytes(from->next_paths_cursor);
     info->paths_truncated = from->paths_truncated != 0;
     return status;
 }
@@ -275,6 +276,7 @@ enum sirix_status sirix_client_get_resource(struct sirix_client *client,
     message.resource = sirix_message_from_str(request->resource);
     message.view = sirix_encode_view(&request->view, &view);
     message.with_path_summary = request->with_path_summary;
+    message.paths_cursor = sirix_message_from_bytes(request->paths_cursor);
     enum sirix_status status = sirix_client_unary_answer(client, &unary, call, sizeof(**out_info),
                                                          fill_resource_info, &answer, err);
     if (status == SIRIX_OK) {

@@ -243,7 +243,7 @@ static enum sirix_status details_lists(struct sirix_rpc_call *call,
     }
     if (status == SIRIX_OK) {
         status =
-            sirix_rpc_list(call, details->path_count, sizeof(Sirix__Storage__V1__PathSummaryEntry),
+            sirix_rpc_list(call, details->paths.count, sizeof(Sirix__Storage__V1__PathSummaryEntry),
                            &messages, &paths, err);
     }
     if (status != SIRIX_OK) {
@@ -255,20 +255,21 @@ static enum sirix_status details_lists(struct sirix_rpc_call *call,
     for (size_t i = 0; i < details->snapshot_count; i++) {
         sirix_rpc_snapshot(&details->snapshots[i], snapshots[i]);
     }
-    for (size_t i = 0; i < details->path_count; i++) {
+    for (size_t i = 0; i < details->paths.count; i++) {
         Sirix__Storage__V1__PathSummaryEntry *entry = paths[i];
         sirix__storage__v1__path_summary_entry__init(entry);
-        entry->path = sirix_rpc_binary(details->paths[i].path);
-        entry->count = details->paths[i].count;
-        entry->kinds = details->paths[i].kinds; /* Both enums number the kinds alike. */
+        entry->path = sirix_rpc_binary(details->paths.entries[i].path);
+        entry->kinds = details->paths.entries[i].kinds; /* Both enums number the kinds alike. */
+        entry->any_member = details->paths.entries[i].any_member;
     }
     answer->n_branches = details->branch_count;
     answer->branches = (Sirix__Storage__V1__Branch **)branches;
     answer->n_snapshots = details->snapshot_count;
     answer->snapshots = (Sirix__Storage__V1__Snapshot **)snapshots;
-    answer->n_paths = details->path_count;
+    answer->n_paths = details->paths.count;
     answer->paths = (Sirix__Storage__V1__PathSummaryEntry **)paths;
-    answer->paths_truncated = details->paths_truncated;
+    answer->paths_truncated = details->paths_missing;
+    answer->next_paths_cursor = sirix_rpc_binary(details->paths.next_cursor);
     return SIRIX_OK;
 }
 
@@ -283,6 +284,7 @@ static enum sirix_status get_resource(struct sirix_rpc_call *call, void *state,
         .resource = sirix_rpc_bytes(request->resource),
         .view = sirix_rpc_view(request->view),
         .with_paths = request->with_path_summary,
+        .paths_cursor = sirix_rpc_bytes(request->paths_cursor),
     };
     Sirix__Storage__V1__GetResourceResponse answer =
         SIRIX__STORAGE__V1__GET_RESOURCE_RESPONSE__INIT;

@@ -168,6 +168,7 @@ static enum sirix_status place_row(struct reading *reading, struct sirix_path_su
             return status;
         }
         summary->paths[first->path].kinds |= first->kinds;
+        summary->paths[first->path].id = first->id;
     }
     return SIRIX_OK;
 }

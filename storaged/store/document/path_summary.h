@@ -27,6 +27,7 @@ enum {
 #define SIRIX_PATH_NONE         UINT32_C(0xffffffff)
 
 struct sirix_path {
+    uint64_t id;     /* Of a path that was read: the same for ever. 0: it was not. */
     uint32_t parent; /* Index; SIRIX_PATH_NONE for the document's value, which is path 0. */
     uint32_t step;   /* Name id, or one of SIRIX_PATH_STEP_*. */
     uint32_t kinds;  /* Bit of each enum sirix_node_kind of values (OBJECT..NULL) that occurred. */

@@ -103,7 +103,9 @@ class Service(rpc.StorageServicer):
                                        revision=request.view.revision, storage_type=b"lmdb")
         reply.branches.add(name=b"main", revision=4)
         reply.snapshots.add(name=b"before", revision=2)
-        reply.paths.add(path=b"/a/[]", count=3, kinds=1 << pb.NODE_KIND_STRING)
+        reply.paths.add(path=b"/a/[]", kinds=1 << pb.NODE_KIND_STRING)
+        reply.paths.add(path=b"/a/*", kinds=1 << pb.NODE_KIND_NULL, any_member=True)
+        reply.next_paths_cursor = request.paths_cursor + b"+"
         reply.node_count = dict(context.invocation_metadata()).get("traceparent") == "00-ab-cd-01"
         return reply
 

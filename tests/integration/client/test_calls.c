@@ -88,6 +88,7 @@ static void a_resource_is_described_with_its_labels_branches_and_paths(void **st
         .database = "db",
         .resource = "res",
         .view = {.kind = SIRIX_VIEW_REVISION, .revision = 42},
+        .paths_cursor = bytes("c"),
     };
     const struct sirix_call_options call = {.traceparent = bytes("00-ab-cd-01")};
 
@@ -104,6 +105,9 @@ static void a_resource_is_described_with_its_labels_branches_and_paths(void **st
     assert_string_equal(info->snapshots[0].name, "before");
     assert_bytes(info->paths[0].path, "/a/[]");
     assert_int_equal(info->paths[0].types, 1U << SIRIX_NODE_TYPE_STRING);
+    assert_false(info->paths[0].any_member);
+    assert_true(info->paths[1].any_member);
+    assert_bytes(info->next_paths_cursor, "c+");
     sirix_client_free(info);
 }
 

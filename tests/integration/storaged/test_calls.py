@@ -67,13 +67,67 @@ class Catalogue(case.DaemonCase):
         self.assertLess(info.created_at_us, info.last_modified_at_us)
         self.assertEqual([b.name for b in info.branches], [b"main", b"side"])
         self.assertEqual([s.name for s in info.snapshots], [b"label"])
-        self.assertEqual({p.path: (p.count, p.kinds) for p in info.paths}, {
-            b"": (1, 1 << 1), b"/users": (1, 1 << 2), b"/users/[]": (2, 1 << 1),
-            b"/users/[]/name": (2, 1 << 3), b"/users/[]/age": (2, 1 << 4), b"/n": (1, 1 << 6),
-            b"/ok": (1, 1 << 5)})
+        self.assertEqual([(p.path, p.kinds, p.any_member) for p in info.paths], [
+            (b"", 1 << 1, False), (b"/n", 1 << 6, False), (b"/ok", 1 << 5, False),
+            (b"/users", 1 << 2, False), (b"/users/[]", 1 << 1, False),
+            (b"/users/[]/age", 1 << 4, False), (b"/users/[]/name", 1 << 3, False)])
+        self.assertEqual((info.next_paths_cursor, info.paths_truncated), (b"", False))
         first = self.client.GetResource(database=b"db", resource=name,
                                         view=case.pb.View(revision=1))
         self.assertEqual((first.revision, first.node_count, first.text_bytes), (1, 0, 0))
+
+
+    def paths(self, name, **fields):
+        """All paths, page by page; how many pages; whether some are missing."""
+        found, pages, cursor = [], 0, b""
+        while pages == 0 or cursor:
+            info = self.client.GetResource(database=b"db", resource=name, with_path_summary=True,
+                                           paths_cursor=cursor, **fields)
+            found += info.paths
+            pages, cursor = pages + 1, info.next_paths_cursor
+        return found, pages, info.paths_truncated
+
+    def test_paths_are_those_of_all_revisions_and_of_none_without_a_value(self):
+        pb = case.pb
+        name = self.resource('{"a":[1]}')
+        place = {"database": b"db", "resource": name}
+        self.client.CreateBranch(name=b"side", **place)
+        self.apply(name, insert('"x"', name=b"*", node_key=1), branch=b"side")
+        self.apply(name, delete(self.node(name, "/a").node_key))
+        known = [(b"", 1 << 1), (b"/*", 1 << 3), (b"/a", 1 << 2), (b"/a/[]", 1 << 4)]
+        for view in (pb.View(), pb.View(revision=2), pb.View(branch=b"side")):
+            found, pages, missing = self.paths(name, view=view)
+            self.assertEqual([(p.path, p.kinds) for p in found], known)
+            self.assertEqual((pages, missing, found[1].any_member), (1, False, False))
+        self.assertEqual(self.paths(name, view=pb.View(revision=1))[0], [])
+        self.assertEqual(self.refused("INVALID_ARGUMENT", "cursor", self.client.GetResource,
+                                      with_path_summary=True, paths_cursor=b"0" * 16,
+                                      **place).field, b"paths_cursor")
+
+    def test_many_names_fold_and_many_paths_come_in_pages(self):
+        members = ['"%s%d":1' % (chr(65 + i % 26), i) for i in range(300)]
+        name = self.resource("{" + ",".join(members) + "}")
+        found = self.paths(name)[0]
+        self.assertEqual((len(found), found[-1].path, found[-1].any_member), (258, b"/*", True))
+        self.assertEqual([p.path for p in found[1:-1]], sorted(p.path for p in found[1:-1]))
+
+        text = "1"
+        for i in range(60):  # Names of 64 bytes, 60 levels deep, 100 leaves at each.
+            leaves = ",".join('"%s%02d":null' % ("l" * 62, k) for k in range(100))
+            text = '{"%s%02d":%s,%s}' % ("d" * 62, i, text, leaves)
+        name = self.resource(text)
+        found, pages, missing = self.paths(name)
+        self.assertEqual((len(found), missing), (1 + 60 * 101, False))
+        self.assertGreater(pages, 8)
+        self.assertEqual(len({p.path for p in found}), len(found))
+        for parent, path in zip(found, found[1:]):
+            self.assertIn(path.path.rsplit(b"/", 1)[0],
+                          (parent.path, *[parent.path.rsplit(b"/", k)[0] for k in range(1, 62)]))
+
+        text = "[" + ",".join('{"a%d":{%s}}' % (i, ",".join('"b%d":1' % k for k in range(200)))
+                              for i in range(60)) + "]"
+        found, pages, missing = self.paths(self.resource(text))
+        self.assertEqual((len(found), pages, missing), (10000, 1, True))
 
 
 class Reading(case.DaemonCase):
