@@ -150,6 +150,20 @@ enum sirix_status sirix_mcp_write_options(const struct sirix_mcp_call *call,
     return status;
 }
 
+enum sirix_status sirix_mcp_label_options(const struct sirix_mcp_call *call,
+                                          struct sirix_write_options *out, struct sirix_error *err)
+{
+    struct sirix_write_options options;
+    enum sirix_status status = sirix_mcp_write_options(call, &options, err);
+
+    if (status == SIRIX_OK) {
+        options.message = (struct sirix_bytes){.data = NULL, .len = 0};
+        options.on_behalf_of = (struct sirix_bytes){.data = NULL, .len = 0};
+        *out = options;
+    }
+    return status;
+}
+
 uint64_t sirix_mcp_limit(struct sirix_mcp_call *call, const char *argument, uint64_t otherwise)
 {
     const uint64_t cap = call->server->settings->max_result_size;

@@ -107,7 +107,7 @@ static enum sirix_status take(struct sirix_mcp_call *call, bool is_branch, const
     if (status == SIRIX_OK) {
         status = sirix_mcp_name(call, "name", is_branch, out_name, err);
     }
-    return status == SIRIX_OK ? sirix_mcp_write_options(call, out_write, err) : status;
+    return status == SIRIX_OK ? sirix_mcp_label_options(call, out_write, err) : status;
 }
 
 static void add_names(struct sirix_mcp_call *call, const char *name)
@@ -246,7 +246,7 @@ enum sirix_status sirix_tool_promote(struct sirix_mcp_call *call, struct sirix_e
         status = sirix_mcp_name(call, "target", true, &request.target, err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_mcp_write_options(call, &request.write, err);
+        status = sirix_mcp_label_options(call, &request.write, err);
     }
     if (status == SIRIX_OK) {
         const struct sirix_call_options options = sirix_mcp_options(call);

@@ -93,6 +93,10 @@ enum sirix_status sirix_mcp_view(const struct sirix_mcp_call *call, struct sirix
 enum sirix_status sirix_mcp_write_options(const struct sirix_mcp_call *call,
                                           struct sirix_write_options *out,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+/* The same of a call that makes no revision: nothing would keep the message, and for whom it is done. */
+enum sirix_status sirix_mcp_label_options(const struct sirix_mcp_call *call,
+                                          struct sirix_write_options *out,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* Items in the answer: the cap, or the argument of that name where it is lower. */
 uint64_t sirix_mcp_limit(struct sirix_mcp_call *call, const char *argument, uint64_t otherwise);

@@ -400,6 +400,7 @@ enum sirix_status sirix_service_create_resource(const struct sirix_request *requ
         .request = request,
         .options = options,
         .database = database,
+        .makes_revision = true,
         .answer_count = CREATED_NUMBERS,
         .change = create_resource,
         .tell = tell_created,

@@ -75,18 +75,6 @@ enum sirix_status sirix_drop_resource_run(struct sirix_write *write, struct siri
 
 /* --- About one resource ------------------------------------------------------------------------- */
 
-struct sirix_path_entry {
-    struct sirix_bytes path;
-    uint64_t count;
-    uint32_t kinds; /* Bit (1 << enum sirix_value_kind). */
-};
-
-enum {
-    SIRIX_PATHS_MAX = 10000,
-    SIRIX_PATHS_NAMES_MAX = 256, /* Of one object; more become "*". */
-    SIRIX_PATHS_BYTES_MAX = 1024 * 1024,
-};
-
 struct sirix_resource_details {
     struct sirix_resource_info info;
     uint64_t revision;
@@ -94,7 +82,6 @@ struct sirix_resource_details {
     uint64_t text_bytes;
     uint64_t stored_bytes; /* Of the database's files. */
     struct sirix_branch_item *branches;
-    struct sirix_bytes paths_cursor;
     size_t branch_count; /* Listed. */
     struct sirix_snapshot_item *snapshots;
     size_t snapshot_count;
@@ -107,6 +94,7 @@ struct sirix_details_request {
     struct sirix_bytes resource;
     struct sirix_view_request view;
     bool with_paths;
+    struct sirix_bytes paths_cursor;
 };
 
 enum sirix_status sirix_service_get_resource(const struct sirix_request *request,

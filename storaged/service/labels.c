@@ -30,6 +30,7 @@ struct change;
 struct change_kind {
     enum sirix_name_kind name;
     const char *name_field; /* Of the request, where the sentence is about the name. */
+    const char *head_field; /* And about the branch whose head it takes. */
     size_t answer_count;
     enum sirix_status (*make)(void *context, struct sirix_once *once, struct sirix_answer *answer,
                               struct sirix_error *err);
@@ -89,6 +90,14 @@ static enum sirix_status run_head(struct change *change, struct sirix_bytes data
     return run(change, database, &change->write->options, out_answer, out_replayed, err);
 }
 
+/* A write calls the branch that it goes to `branch`; this request may not. */
+static void blame_head(const struct change_kind *kind, struct sirix_error *err)
+{
+    if (err != NULL && strcmp(err->field, "branch") == 0) {
+        sirix_error_set_field(err, kind->head_field);
+    }
+}
+
 static enum sirix_status open_head(const struct change_kind *kind,
                                    const struct sirix_request *request,
                                    const struct sirix_write_options *options,
@@ -98,9 +107,26 @@ static enum sirix_status open_head(const struct change_kind *kind,
 {
     enum sirix_status status = sirix_name_check(kind->name, name, kind->name_field, err);
 
-    return status == SIRIX_OK ? sirix_once_open(request, options, place, kind->answer_count, write,
-                                                out_answer, out_known, err)
-                              : status;
+    if (status == SIRIX_OK) {
+        status = sirix_once_open(request, options, place, kind->answer_count, write, out_answer,
+                                 out_known, err);
+        if (status != SIRIX_OK) {
+            blame_head(kind, err);
+        }
+    }
+    return status;
+}
+
+/* Where the head is, with its turn. */
+static enum sirix_status head_revision(const struct change *change, uint64_t *out_revision,
+                                       struct sirix_error *err)
+{
+    enum sirix_status status = sirix_write_head_revision(change->write, out_revision, err);
+
+    if (status != SIRIX_OK) {
+        blame_head(change->kind, err);
+    }
+    return status;
 }
 
 static enum sirix_status open_view(struct change *change, struct sirix_target *target,
@@ -325,14 +351,6 @@ static struct sirix_bytes branch_of(const struct sirix_write *write)
     return (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)};
 }
 
-/* The request calls the branch `name`, whatever the function that missed it does. */
-static void blame_name(struct sirix_error *err)
-{
-    if (err != NULL && (err->reason == SIRIX_REASON_BRANCH_UNKNOWN || err->field[0] == '\0')) {
-        sirix_error_set_field(err, "name");
-    }
-}
-
 static enum sirix_status delete_branch(void *context, struct sirix_once *once,
                                        struct sirix_answer *answer, struct sirix_error *err)
 {
@@ -340,15 +358,15 @@ static enum sirix_status delete_branch(void *context, struct sirix_once *once,
     struct sirix_write *write = change->write;
     uint64_t revision = 0;
 
-    enum sirix_status status = sirix_write_head_revision(write, &revision, err);
+    enum sirix_status status = head_revision(change, &revision, err);
     if (status == SIRIX_OK) {
         status = sirix_branch_delete_once(write->target.resource, branch_of(write),
                                           write->branch_id, once, &revision, err);
     }
     if (status == SIRIX_OK) {
         tell_deleted(context, &revision, answer);
-    } else {
-        blame_name(err);
+    } else if (err != NULL && err->field[0] == '\0') {
+        sirix_error_set_field(err, change->kind->name_field);
     }
     return status;
 }
@@ -356,6 +374,7 @@ static enum sirix_status delete_branch(void *context, struct sirix_once *once,
 static const struct change_kind branch_deletion = {
     .name = SIRIX_NAME_BRANCH,
     .name_field = "name",
+    .head_field = "name",
     .answer_count = DELETED_NUMBERS,
     .make = delete_branch,
     .tell = tell_deleted,
@@ -374,8 +393,6 @@ enum sirix_status sirix_delete_branch_open(const struct sirix_request *request,
                                          write, &answer, out_known, err);
     if (status == SIRIX_OK) {
         *out_revision = answer.numbers[0];
-    } else if (status == SIRIX_NOT_FOUND) {
-        blame_name(err);
     }
     return status;
 }
@@ -420,7 +437,7 @@ static enum sirix_status promote(void *context, struct sirix_once *once,
     struct sirix_promoted promoted = {0};
     uint64_t revision = 0;
 
-    enum sirix_status status = sirix_write_head_revision(write, &revision, err);
+    enum sirix_status status = head_revision(change, &revision, err);
     if (status == SIRIX_OK) {
         status = sirix_branch_promote_once(write->target.resource, change->source, branch_of(write),
                                            change->replace, once, &promoted, err);
@@ -428,7 +445,7 @@ static enum sirix_status promote(void *context, struct sirix_once *once,
     if (status == SIRIX_OK) {
         tell_promotion(context, &promoted, answer);
     } else if (err != NULL && err->field[0] == '\0') {
-        sirix_error_set_field(err, "branch");
+        sirix_error_set_field(err, change->kind->name_field);
     }
     return status;
 }
@@ -436,6 +453,7 @@ static enum sirix_status promote(void *context, struct sirix_once *once,
 static const struct change_kind promotion = {
     .name = SIRIX_NAME_BRANCH,
     .name_field = "branch",
+    .head_field = "target",
     .answer_count = PROMOTION_NUMBERS,
     .make = promote,
     .tell = tell_promotion,

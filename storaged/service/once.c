@@ -77,16 +77,17 @@ static enum sirix_status make_id(const struct sirix_request *request, struct sir
     return status;
 }
 
-/* The right to write, and the key's digest where there is a key. */
+/* The right to write, the options, and the key's digest where there is a key. */
 static enum sirix_status check(const struct sirix_request *request,
-                               const struct sirix_write_options *options,
+                               const struct sirix_write_options *options, bool makes_revision,
                                struct sirix_bytes database, struct sirix_idempotency_id *out_id,
                                struct sirix_error *err)
 {
     enum sirix_status status = sirix_request_may_write(request, err);
 
     if (status == SIRIX_OK) {
-        status = sirix_write_options_check(options, err);
+        status = makes_revision ? sirix_write_options_check(options, err)
+                                : sirix_write_options_check_bare(options, err);
     }
     if (status == SIRIX_OK && options->idempotency_key.len != 0) {
         status = make_id(request, database, options->idempotency_key, out_id, err);
@@ -219,7 +220,8 @@ enum sirix_status sirix_once_run(const struct sirix_change_once *wanted,
     bool replayed = false;
     bool of_database = false;
 
-    enum sirix_status status = check(change.request, change.options, change.database, &id, err);
+    enum sirix_status status =
+        check(change.request, change.options, change.makes_revision, change.database, &id, err);
     if (status != SIRIX_OK) {
         return status;
     }
@@ -253,7 +255,7 @@ enum sirix_status sirix_once_open(const struct sirix_request *request,
     struct sirix_idempotency_id id = {{0}};
     bool known = false;
 
-    enum sirix_status status = check(request, options, place->database, &id, err);
+    enum sirix_status status = check(request, options, false, place->database, &id, err);
     if (status == SIRIX_OK) {
         status = find_known(request, options, place->database, answer_count, &answer, &known, err);
     }
@@ -290,7 +292,8 @@ enum sirix_status sirix_remembered_run(const struct sirix_change_remembered *cha
     struct sirix_idempotency_id id = {{0}};
     bool replayed = false;
 
-    enum sirix_status status = check(change->request, change->options, change->database, &id, err);
+    enum sirix_status status =
+        check(change->request, change->options, false, change->database, &id, err);
     if (status == SIRIX_OK && keyed) {
         status = sirix_idempotency_begin(table, &id, change->options->request_hash, change->answer,
                                          change->answer_len, &replayed, err);

@@ -32,6 +32,7 @@ struct sirix_change_once {
     const struct sirix_request *request;
     const struct sirix_write_options *options;
     struct sirix_bytes database;
+    bool makes_revision; /* False: options with a message, or for whom, are refused. */
     size_t answer_count; /* Numbers of the answer. */
     /*
      * Makes the change with a *_once function of the store. once NULL: there is no key, and it fills in

@@ -51,6 +51,31 @@ enum sirix_status sirix_write_options_check(const struct sirix_write_options *op
     return status;
 }
 
+static enum sirix_status refuse_text(struct sirix_bytes text, const char *field,
+                                     struct sirix_error *err)
+{
+    if (text.len == 0) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                                 "%s would be kept with a revision, and this call "
+                                                 "makes none",
+                                                 field);
+    sirix_error_set_field(err, field);
+    return status;
+}
+
+enum sirix_status sirix_write_options_check_bare(const struct sirix_write_options *options,
+                                                 struct sirix_error *err)
+{
+    enum sirix_status status = refuse_text(options->message, "options.message", err);
+
+    if (status == SIRIX_OK) {
+        status = refuse_text(options->on_behalf_of, "options.on_behalf_of", err);
+    }
+    return status == SIRIX_OK ? sirix_write_options_check(options, err) : status;
+}
+
 void sirix_author_make(const struct sirix_caller *caller, struct sirix_bytes on_behalf_of,
                        struct sirix_author *out_author)
 {

@@ -26,6 +26,13 @@ enum sirix_status sirix_write_options_check(const struct sirix_write_options *op
                                             struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
+ * The same of a write that makes no revision, with which a message or a name to act for would be kept:
+ * SIRIX_INVALID (reason field_invalid) where there is one.
+ */
+enum sirix_status sirix_write_options_check_bare(const struct sirix_write_options *options,
+                                                 struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
  * The author of a record: the caller's name, and behind '~' whom it claims to act for (':' if it is
  * trusted to say so). Neither byte occurs in a caller's name.
  */

@@ -120,13 +120,16 @@ struct sirix_call_options {
     struct sirix_bytes traceparent;
 };
 
-/* What every write may carry; part of its request. */
+/*
+ * What every write may carry; part of its request. message and on_behalf_of are kept with the revision
+ * that a write makes: databases, drops, snapshots, branches and promotes, which make none, refuse them.
+ */
 struct sirix_write_options {
     /* The head that the writer has seen; another one now is SIRIX_CONFLICT (revision_moved). */
     bool has_expected_revision;
     uint64_t expected_revision;
     struct sirix_bytes message;         /* Kept with the revision; at most 4,096 bytes. */
-    struct sirix_bytes on_behalf_of;    /* For whom the caller acts; at most 256 bytes. */
+    struct sirix_bytes on_behalf_of;    /* For whom the caller acts; at most 128 bytes. */
     struct sirix_bytes idempotency_key; /* 1 to 128 bytes; the same key returns the first answer. */
 };
 

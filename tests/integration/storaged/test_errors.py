@@ -216,6 +216,28 @@ class Writes(case.DaemonCase):
         self.assertEqual(self.client.History(database=b"db", resource=name).revisions[0].message,
                          b"m\0" * 2048)
 
+    def test_what_only_a_revision_can_keep_is_refused_where_none_is_made(self):
+        pb, name = case.pb, self.resource("1")
+        place = {"database": b"db", "resource": name}
+        self.client.CreateSnapshot(name=b"label", **place)
+        self.client.CreateBranch(name=b"side", **place)
+        for call, fields in ((self.client.CreateDatabase, {"database": b"new"}),
+                             (self.client.DropDatabase, {"database": b"db"}),
+                             (self.client.DropResource, place),
+                             (self.client.CreateSnapshot, {"name": b"next", **place}),
+                             (self.client.DeleteSnapshot, {"name": b"label", **place}),
+                             (self.client.CreateBranch, {"name": b"new", **place}),
+                             (self.client.DeleteBranch, {"name": b"side", **place}),
+                             (self.client.Promote, {"branch": b"side", **place})):
+            for option in ("message", "on_behalf_of"):
+                failure = self.refused("INVALID_ARGUMENT", "field_invalid", call,
+                                       options=pb.WriteOptions(**{option: b"x"}), **fields)
+                self.assertEqual(failure.field, b"options." + option.encode())
+        self.client.CreateResource(database=b"db", resource=name + b"-2",
+                                   options=pb.WriteOptions(message=b"x", on_behalf_of=b"y"))
+        first = self.client.History(database=b"db", resource=name + b"-2").revisions[0]
+        self.assertEqual((first.message, first.on_behalf_of), (b"x", b"y"))
+
     def test_a_moved_branch_is_aborted_with_its_revision(self):
         name = self.resource("[]")
         options = case.pb.WriteOptions(expected_revision=1)
