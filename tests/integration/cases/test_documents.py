@@ -167,7 +167,7 @@ class Texts(cases.Case):
         self.assertEqual([self.node(name, "/[%d]/BB" % i).value for i in range(3)], [b"2"] * 3)
         self.refused("NOT_FOUND", "node_unknown", self.node, name, "/[0]/Aa")
         self.assertEqual(self.node(name, "/[3]/" + alike[1]).value, b"1")
-        paths = {p.path: p.count for p in self.client.GetResource(
+        paths = {p.path: p.kinds for p in self.client.GetResource(
             database=b"db", resource=name, with_path_summary=True).paths}
         number = 1 << case.pb.NODE_KIND_NUMBER
         self.assertEqual((paths.get(b"/[]/Aa"), paths.get(b"/[]/BB")), (number, number))

@@ -238,15 +238,15 @@ class Damage(Own):
 
     def test_a_damaged_resource_can_be_dropped(self):
         client = self.damaged()[1]
+        answer, failure = cases.attempt(client.DropResource, database=b"db", resource=b"r3",
+                                        options=case.pb.WriteOptions(expected_revision=1))
+        self.assertEqual((answer, failure[0], failure[2].current_revision), (None, "ABORTED", 2))
         client.DropResource(database=b"db", resource=b"r3")
         self.load(client, b"r3", b"[2]")
         self.assertEqual(self.read(client, b"r3"), b"[2]")
 
     def test_a_damaged_resource_does_not_hide_the_others(self):
         client = self.damaged()[1]
-        answer, failure = cases.attempt(client.DropResource, database=b"db", resource=b"r3",
-                                        options=case.pb.WriteOptions(expected_revision=1))
-        self.assertEqual((answer, failure[0], failure[2].current_revision), (None, "ABORTED", 2))
         names = [r.name for r in client.ListResources(database=b"db").resources]
         self.assertEqual(names, [b"r%d" % i for i in range(6)])
 

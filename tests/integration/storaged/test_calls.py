@@ -785,22 +785,6 @@ class Comparing(case.DaemonCase):
                      resource=self.changed(20), format=pb.DIFF_FORMAT_JSON_PATCH,
                      max_patch_operations=10)
 
-    def changed(self, count):
-        name = self.resource(json.dumps(list(range(count))))
-        self.apply(name, *[update(self.node(name, "/[%d]" % i).node_key, '"x"')
-                           for i in range(count)])
-        return name
-
-    def test_the_first_revision_has_an_empty_diff(self):
-        name = self.resource()
-        parts = list(self.client.Diff(database=b"db", resource=name))
-        self.assertEqual((parts[0].start.from_revision, parts[0].start.to_revision), (1, 1))
-        self.assertEqual(len(parts), 2)
-
-
-def apply_patch(document, patch):
-    """RFC 6902, the part that a diff writes."""
-    document = {"": document}
     def test_both_formats_count_the_whole_diff(self):
         pb = case.pb
         name = self.resource('{"a":1,"b":[1,2,3],"c":{"d":true},"e":"x","f":0}')
@@ -817,6 +801,22 @@ def apply_patch(document, patch):
         _, patch = self.diff(name, format=pb.DIFF_FORMAT_JSON_PATCH)
         self.assertEqual(patch, native)
 
+    def changed(self, count):
+        name = self.resource(json.dumps(list(range(count))))
+        self.apply(name, *[update(self.node(name, "/[%d]" % i).node_key, '"x"')
+                           for i in range(count)])
+        return name
+
+    def test_the_first_revision_has_an_empty_diff(self):
+        name = self.resource()
+        parts = list(self.client.Diff(database=b"db", resource=name))
+        self.assertEqual((parts[0].start.from_revision, parts[0].start.to_revision), (1, 1))
+        self.assertEqual(len(parts), 2)
+
+
+def apply_patch(document, patch):
+    """RFC 6902, the part that a diff writes."""
+    document = {"": document}
 
     def find(pointer):
         steps = ["" ] + [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]
