@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "query/value/callable.h"
 #include "query/value/item.h"
 #include "query/value/sequence.h"
 #include "query/value/type.h"
@@ -110,17 +111,7 @@ enum sirix_status sirix_function_call(struct sirix_call *call, struct sirix_sequ
 enum sirix_status sirix_function_open(struct sirix_call *call, struct sirix_iterator **out,
                                       struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
-/* --- Function items ------------------------------------------------------------------------------ */
-
-/* What item.value.function points to. */
-struct sirix_function_value {
-    const struct sirix_function *builtin; /* A reference to a built-in function, or NULL. */
-    const void *closure; /* The evaluator's: inline functions, partial applications. */
-    enum sirix_function_ns ns;
-    struct sirix_bytes uri;  /* Of a user function. */
-    struct sirix_bytes name; /* Local name; empty: anonymous. */
-    struct sirix_function_type signature;
-};
+/* --- Function items (query/value/callable.h) ------------------------------------------------------------------------------ */
 
 /* An item that refers to a built-in function with an arity it has. */
 enum sirix_status sirix_function_reference(struct sirix_work *work,

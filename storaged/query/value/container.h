@@ -141,6 +141,19 @@ enum sirix_status sirix_item_from_sequence(struct sirix_work *work,
                                            struct sirix_item *out,
                                            struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * The same for the maps and arrays of XQuery 3.1, whose members are sequences: what stands for none or
+ * several is marked SIRIX_ITEM_SPREADS, and sirix_item_spread() gives the sequence back. Everywhere else
+ * the marked item is a null or an array like any other.
+ */
+enum sirix_status sirix_item_box_sequence(struct sirix_work *work,
+                                          const struct sirix_sequence *sequence,
+                                          struct sirix_item *out,
+                                          struct sirix_query_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_item_spread(struct sirix_work *work, struct sirix_item member,
+                                    struct sirix_sequence *out,
+                                    struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
 /* Adds a field at the end; JNDY0003 when the name is there. The name is borrowed. */
 enum sirix_status sirix_object_add(struct sirix_work *work, struct sirix_item object,
                                    struct sirix_bytes name, struct sirix_item value,
@@ -169,6 +182,11 @@ void sirix_array_remove(struct sirix_item array, size_t position);
 
 /* The elements of an in-memory array without a copy; valid until it changes. */
 struct sirix_sequence sirix_array_view(struct sirix_item array);
+
+/* sirix_item_keep() of a container. */
+enum sirix_status sirix_container_keep(struct sirix_work *work, struct sirix_item item,
+                                       struct sirix_item *out,
+                                       struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /*
  * A deep copy in memory of any item, items of the store included; new identity, no origins. Depth is

@@ -53,6 +53,7 @@ enum sirix_item_kind {
 
 enum sirix_item_flag {
     SIRIX_ITEM_AS_WRITTEN = 1, /* DECIMAL, BIG_DECIMAL: print all of the scale: 1.10, not 1.1. */
+    SIRIX_ITEM_SPREADS = 2,    /* ARRAY, NULL: stands for a sequence that a map or array holds. */
 };
 
 enum {
@@ -79,7 +80,7 @@ struct sirix_duration {
 /*
  * DATETIME: value.integer is the local time in seconds since 1970-01-01T00:00:00 of that local time
  * (proleptic Gregorian, no leap seconds), len the nanoseconds above it, zone the offset in minutes.
- * Parts that a type does not have are those of 1972-12-31T00:00:00 (its value for comparing).
+ * Parts that a type does not have are those of 1972-12-31T00:00:00 (day 1 where it has a month only).
  */
 struct sirix_item {
     uint8_t kind; /* enum sirix_item_kind */
@@ -215,7 +216,8 @@ enum sirix_status sirix_item_keep(struct sirix_work *work, struct sirix_item ite
 
 /*
  * Effective boolean value of one item: false, 0, NaN, "", null are false; other atomics that have one
- * are true. FORG0006 for dates and such, FOTY0012 for objects and arrays.
+ * are true. FORG0006 for dates and such, FOTY0012 for functions and for objects and arrays of the store
+ * (say exists()); those that a query made are true, as JSONiq has it.
  */
 enum sirix_status sirix_item_truth(struct sirix_item item, bool *out,
                                    struct sirix_query_error *err) SIRIX_MUST_CHECK;

@@ -105,6 +105,7 @@ enum sirix_rounding {
     SIRIX_ROUND_HALF_UP, /* Towards +INF, as fn:round. */
     SIRIX_ROUND_HALF_EVEN,
     SIRIX_ROUND_TRUNCATE,
+    SIRIX_ROUND_HALF_AWAY, /* From zero. */
 };
 enum sirix_status sirix_number_round(struct sirix_work *work, struct sirix_item number,
                                      enum sirix_rounding rounding, int64_t precision,
