@@ -81,7 +81,8 @@ void sirixctl_help(FILE *file)
     print_flags(file, &sirixctl_common_flags);
     (void)fputs("\nA resource is named DB/RESOURCE[@WHAT]. WHAT is a revision number, an RFC 3339\n"
                 "time, `main` for the head of main, or else a snapshot, or else a branch.\n"
-                "`--` ends the flags. sirixctl COMMAND --help says more.\n",
+                "`--` ends the flags. sirixctl help COMMAND says more, sirixctl --version which\n"
+                "program this is.\n",
                 file);
     print_exit_codes(file);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/commands/commands.h"
 #include "cli/tell.h"
 
 enum { NAMES_MAX = 1000 };
@@ -14,24 +15,29 @@ enum { NAMES_MAX = 1000 };
 struct advice {
     enum sirix_reason reason;
     const char *text;
+    const struct sirixctl_command *command; /* Of this one alone; NULL: of any. */
 };
 
 static const struct advice advice_by_reason[] = {
-    {SIRIX_REASON_DUPLICATE_KEY, "import --duplicate-keys last keeps the last of each"},
-    {SIRIX_REASON_RESOURCE_HAS_VALUE,
-     "--replace replaces it; every old revision can still be read"},
-    {SIRIX_REASON_REVISION_MOVED, "somebody wrote meanwhile: `history` and `diff` show what, then "
-                                  "try again with the new revision"},
+    {SIRIX_REASON_DUPLICATE_KEY, "import --duplicate-keys last keeps the last of each", NULL},
+    {SIRIX_REASON_RESOURCE_HAS_VALUE, "--replace replaces it; every old revision can still be read",
+     NULL},
+    {SIRIX_REASON_REVISION_MOVED,
+     "somebody wrote meanwhile: `history` and `diff` show what, then "
+     "try again with the new revision",
+     NULL},
     {SIRIX_REASON_APPLY_CONFLICT,
      "nothing was changed; `diff` of the two ends shows what was to be "
-     "done, `read` what is there"},
-    {SIRIX_REASON_NOT_FAST_FORWARD, "--replace moves it all the same and leaves revisions behind"},
-    {SIRIX_REASON_NODE_UNKNOWN, "`read` shows which nodes there are, with their keys"},
-    {SIRIX_REASON_REVISION_UNKNOWN, "`history` lists the revisions"},
-    {SIRIX_REASON_REVISION_AHEAD, "`history` lists the revisions"},
-    {SIRIX_REASON_REVISION_BEFORE_FIRST, "`history` lists the revisions with their times"},
-    {SIRIX_REASON_NODE_KIND, "update --replace also replaces an object or array"},
-    {SIRIX_REASON_BRANCH_EXPIRED, "`branch list` shows the branches that are left"},
+     "done, `read` what is there",
+     NULL},
+    {SIRIX_REASON_NOT_FAST_FORWARD, "--replace moves it all the same and leaves revisions behind",
+     NULL},
+    {SIRIX_REASON_NODE_UNKNOWN, "`read` shows which nodes there are, with their keys", NULL},
+    {SIRIX_REASON_REVISION_UNKNOWN, "`history` lists the revisions", NULL},
+    {SIRIX_REASON_REVISION_AHEAD, "`history` lists the revisions", NULL},
+    {SIRIX_REASON_REVISION_BEFORE_FIRST, "`history` lists the revisions with their times", NULL},
+    {SIRIX_REASON_NODE_KIND, "update --replace also replaces an object or array", &sirixctl_update},
+    {SIRIX_REASON_BRANCH_EXPIRED, "`branch list` shows the branches that are left", NULL},
 };
 
 static const char *advice_of_status(enum sirix_status status)
@@ -182,8 +188,11 @@ void sirixctl_hint(struct sirixctl *ctl, const struct sirix_error *err,
     hint_near_name(ctl, err, out_hint);
     for (size_t i = 0;
          out_hint[0] == '\0' && i < sizeof(advice_by_reason) / sizeof(advice_by_reason[0]); i++) {
-        if (advice_by_reason[i].reason == err->reason) {
-            (void)snprintf(out_hint, SIRIXCTL_HINT_BYTES_MAX, "%s", advice_by_reason[i].text);
+        const struct advice *advice = &advice_by_reason[i];
+
+        if (advice->reason == err->reason &&
+            (advice->command == NULL || advice->command == ctl->command)) {
+            (void)snprintf(out_hint, SIRIXCTL_HINT_BYTES_MAX, "%s", advice->text);
         }
     }
     if (out_hint[0] == '\0') {

@@ -166,16 +166,27 @@ static enum sirix_status read_line(struct sirixctl *ctl, int argc, const char **
     if (status != SIRIX_OK) {
         return status;
     }
-    if (lead == argc || strcmp(argv[lead], "help") == 0) {
-        bool asked = lead < argc || strcmp(argv[lead - 1], "--help") == 0;
+    bool help = lead < argc && strcmp(argv[lead], "help") == 0;
+    if (lead == argc || (help && (lead + 1 == argc || argv[lead + 1][0] == '-'))) {
+        bool asked = help || strcmp(argv[lead - 1], "--help") == 0;
 
         sirixctl_help(asked ? stdout : stderr);
         *out_done = true;
         return asked ? SIRIX_OK : sirixctl_usage(err, "which command?");
     }
+    if (help) {
+        argc -= lead + 1;
+        argv += lead + 1;
+        lead = 0;
+    }
     ctl->command = find_command(argc - lead, argv + lead, &words);
     if (ctl->command == NULL) {
         return fail_no_command(argc - lead, argv + lead, err);
+    }
+    if (help) {
+        sirixctl_help_command(stdout, ctl->command);
+        *out_done = true;
+        return SIRIX_OK;
     }
     move_lead(lead, words, argv, scratch);
     status = sirixctl_args_parse(argc - words, argv + words, &sirixctl_common_flags,

@@ -71,6 +71,11 @@ static bool is_unsafe(uint32_t code_point)
     return false;
 }
 
+void sirixctl_out_count(struct sirixctl_out *out, uint64_t count, const char *thing)
+{
+    sirixctl_out_printf(out, "%" PRIu64 " %s%s", count, thing, count == 1 ? "" : "s");
+}
+
 void sirixctl_out_text(struct sirixctl_out *out, struct sirix_bytes text)
 {
     const uint8_t *bytes = text.data;

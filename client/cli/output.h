@@ -45,6 +45,9 @@ enum sirix_status sirixctl_out_finish(struct sirixctl_out *out,
 /* Our own words, with a format. */
 void sirixctl_out_printf(struct sirixctl_out *out, const char *fmt, ...) SIRIX_PRINTF(2, 3);
 
+/* "1 node", "2 nodes": a number of things whose plural is an s. */
+void sirixctl_out_count(struct sirixctl_out *out, uint64_t count, const char *thing);
+
 /* Somebody else's words, in one line. */
 void sirixctl_out_text(struct sirixctl_out *out, struct sirix_bytes text);
 void sirixctl_out_str(struct sirixctl_out *out, const char *text);

@@ -31,15 +31,18 @@ static bool says(const struct sirix_error *err, const char *word)
 static void tell_facts(struct sirixctl_out *out, const struct sirix_error *err)
 {
     bool first = true;
+    char byte[32];
 
-    if (!says(err, err->field)) {
-        tell_fact(out, &first, "field ", err->field);
+    /* A flag is the caller's own word; other fields are those of a request, for programs. */
+    if (strncmp(err->field, "--", 2) == 0 && !says(err, err->field)) {
+        tell_fact(out, &first, "", err->field);
     }
     if (!says(err, err->pointer)) {
         tell_fact(out, &first, "at ", err->pointer);
     }
-    if (err->has_offset) {
-        tell_number(out, &first, "byte ", err->offset);
+    (void)snprintf(byte, sizeof(byte), "byte %" PRIu64, err->offset);
+    if (err->has_offset && !says(err, byte)) {
+        tell_fact(out, &first, "", byte);
     }
     if (err->current_revision != 0) {
         tell_number(out, &first, "the head is revision ", err->current_revision);

@@ -38,12 +38,18 @@ static void json_keys(struct sirixctl_json *json, const struct sirix_apply_resul
 static void print_dry_run(struct sirixctl *ctl, const struct sirix_apply_request *request,
                           const struct sirix_apply_result *result)
 {
-    bool diff = request->source == SIRIX_APPLY_DIFF;
+    struct sirixctl_out *out = &ctl->out;
 
-    sirixctl_out_printf(
-        &ctl->out, "revision %" PRIu64 " takes it: %" PRIu64 " %s, %" PRIu64 " %s\n",
-        result->result.revision, result->applied, diff ? "changes to do" : "operations",
-        diff ? result->already : result->tests, diff ? "there already" : "tests passed");
+    sirixctl_out_printf(out, "revision %" PRIu64 " takes it: ", result->result.revision);
+    if (request->source == SIRIX_APPLY_DIFF) {
+        sirixctl_out_count(out, result->applied, "change");
+        sirixctl_out_printf(out, " to do, %" PRIu64 " there already\n", result->already);
+    } else {
+        sirixctl_out_count(out, result->applied, "operation");
+        sirixctl_out_printf(out, ", ");
+        sirixctl_out_count(out, result->tests, "test");
+        sirixctl_out_printf(out, " passed\n");
+    }
 }
 
 static enum sirix_status answer(struct sirixctl *ctl, const struct sirix_apply_request *request,

@@ -90,6 +90,7 @@ static void print_change(struct sirixctl_out *out, const struct sirix_change *ch
     sirixctl_out_colour(out, SIRIXCTL_COLOUR_NONE);
     sirixctl_out_colour(out, SIRIXCTL_COLOUR_CYAN);
     sirixctl_out_text(out, change->path);
+    sirixctl_out_printf(out, "%s", change->path.len == 0 ? "the value" : "");
     sirixctl_out_colour(out, SIRIXCTL_COLOUR_NONE);
     sirixctl_out_printf(out, " (%" PRIu64 ")", change->node_key);
     if (change->kind == SIRIX_CHANGE_KIND_RENAME) {

@@ -118,6 +118,12 @@ static enum sirix_status name_from_file(const char *path, struct sirixctl_name *
     }
     struct sirix_bytes bytes = {.data = base, .len = len};
     enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, bytes, "resource", err);
+    if (status == SIRIX_INVALID) {
+        return sirix_fail_reason(err, status, SIRIX_REASON_NAME_INVALID,
+                                 "the name of `%s` is none for a resource (1 to %d letters a-z and "
+                                 "A-Z, digits, '.', '_' and '-'): give one, %s/NAME FILE",
+                                 path, SIRIX_NAME_BYTES_MAX, name->database);
+    }
     if (status == SIRIX_OK) {
         memcpy(name->resource, base, len);
         name->resource[len] = '\0';
@@ -210,12 +216,15 @@ static void print_words(struct sirixctl *ctl, const struct sirixctl_name *name,
 
     sirixctl_format_bytes(result->text_bytes, size);
     sirixctl_format_bytes(seconds > 0 ? (uint64_t)((double)result->text_bytes / seconds) : 0, rate);
-    sirixctl_out_printf(&ctl->out, "%s/%s: revision %" PRIu64 ", %" PRIu64 " nodes, %s (%s/s)\n",
-                        name->database, name->resource, result->result.revision, result->nodes,
-                        size, rate);
+    sirixctl_out_printf(&ctl->out, "%s/%s: revision %" PRIu64 ", ", name->database, name->resource,
+                        result->result.revision);
+    sirixctl_out_count(&ctl->out, result->nodes, "node");
+    sirixctl_out_printf(&ctl->out, ", %s (%s/s)%s\n", size, rate,
+                        result->result.replayed ? " (done before, by the same key)" : "");
     if (result->duplicates_dropped != 0) {
-        sirixctl_out_printf(&ctl->out, "%" PRIu64 " duplicate members were dropped\n",
-                            result->duplicates_dropped);
+        sirixctl_out_printf(&ctl->out, "dropped ");
+        sirixctl_out_count(&ctl->out, result->duplicates_dropped, "duplicate member");
+        sirixctl_out_printf(&ctl->out, "\n");
     }
 }
 

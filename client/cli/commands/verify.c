@@ -47,9 +47,12 @@ static void show_end(struct sirixctl *ctl, const struct sirix_verify_part *end,
     sirixctl_json_u64(json, "problemCount", end->problems);
     if (!ctl->json && (!ctl->quiet || end->problems != 0)) {
         sirixctl_format_bytes(end->bytes, size);
-        sirixctl_out_printf(
-            &ctl->out, "%" PRIu64 " resources, %" PRIu64 " revisions, %s: %" PRIu64 " problems\n",
-            end->resources, end->revisions, size, end->problems);
+        sirixctl_out_count(&ctl->out, end->resources, "resource");
+        sirixctl_out_printf(&ctl->out, ", ");
+        sirixctl_out_count(&ctl->out, end->revisions, "revision");
+        sirixctl_out_printf(&ctl->out, ", %s: ", size);
+        sirixctl_out_count(&ctl->out, end->problems, "problem");
+        sirixctl_out_printf(&ctl->out, "\n");
     }
 }
 
@@ -108,7 +111,7 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
     sirixctl_json_object_end(&json);
     status = sirixctl_json_end(&json, ctl->json ? &ctl->out : NULL, status, err);
     if (status == SIRIX_OK && problems != 0) {
-        status = sirix_fail(err, SIRIX_CORRUPT, "%" PRIu64 " problems were found", problems);
+        status = sirix_fail(err, SIRIX_CORRUPT, "the check found problems: %" PRIu64, problems);
     }
     return status;
 }

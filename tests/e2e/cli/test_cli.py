@@ -395,7 +395,7 @@ class Writing(Folder):
         self.assertEqual((done["dryRun"], done["changed"], done["applied"], done["tests"]),
                          (True, False, 1, 1))
         words = self.run_ctl("apply", "db/res", "-", "--dry-run", stdin=patch)[0]
-        self.assertEqual(words, "revision 2 takes it: 1 operations, 1 tests passed\n")
+        self.assertEqual(words, "revision 2 takes it: 1 operation, 1 test passed\n")
         self.assertEqual(self.run_ctl("apply", "db/res", "-", "--dry-run", "--quiet",
                                       stdin=patch)[0], "")
         self.error("apply", "db/res", "-", "--dry-run", code=65,
@@ -580,10 +580,18 @@ class CommandLine(Folder):
             (["export", "shop/users", "--branch", "featur"], 66, "featur"),
             (["branch", "delete", "shop/users", "featrue"], 66, "hint: did you mean feature?"),
             (["snapshot", "delete", "shop/users", "bfore"], 66, "hint: did you mean before?"),
-            (["import", "shop/new", bad], 65, "at /a/1, byte 8"),
+            (["import", "shop/new", bad], 65, "at byte 8 (at /a/1)\n"),
             (["import", "shop/users", self.file("x", "1")], 73, "hint: --replace"),
             (["read", "shop/users", "/nothing"], 66, "hint: `read` shows"),
-            (["update", "shop/users", "/users", "[1,}"], 65, "byte 3"),
+            (["update", "shop/users", "/users", "[1,}"], 65, "at byte 3 (at /1)\n"),
+            (["insert", "shop/users", "/users/[7]", "1"], 66, "hint: `read` shows"),
+            (["insert", "shop/users", "/users", "1", "--position", "7"], 66, "past the end"),
+            (["insert", "shop/users", "/users", "1", "--name", "x"], 65, "has a name"),
+            (["read", "shop/users@2026-13-01"], 65, "month 01..12 at byte 5"),
+            (["delete", "shop/users", "/users", "--expected-revision", "7"], 75,
+             "hint: somebody wrote meanwhile"),
+            (["import", "shop", self.file("größe.json", "1")], 65,
+             "give one, shop/NAME FILE"),
             (["snapshot", "crate", "shop/users", "x"], 64, "create, list, delete"),
             (["export", "shop/users", "-o", "x"], 64, "did you mean --output?"),
         )
@@ -592,8 +600,45 @@ class CommandLine(Folder):
                 told = self.run_ctl(*args, code=code)[1]
                 self.assertIn(words, told)
                 self.assertRegex(told, r"\Asirixctl: [^\n]+\n(hint: [^\n]+\n)?\Z")
-                # Names of statuses are for programs.
+                # Names of statuses and of a request's fields are for programs.
                 self.assertNotRegex(told, r"not_found|invalid\)|_unknown|json_syntax|unsupported")
+                self.assertNotRegex(told, r"field |\[0\]|view\.|options\.")
+                self.assertNotRegex(told, r"(byte \d+).*\1\b")
+
+    def test_a_hint_is_about_the_command_that_failed(self):
+        self.load({"s": "x", "o": {"a": 1}})
+        told = self.run_ctl("insert", "db/res", "/s", "1", code=78)[1]
+        self.assertIn("has no children", told)
+        self.assertNotIn("hint", told)
+        self.assertIn("hint: update --replace", self.run_ctl("update", "db/res", "/o", "1",
+                                                             code=78)[1])
+
+    def test_help_of_one_command_has_two_forms(self):
+        def out(*args, code=0):
+            done = subprocess.run([SIRIXCTL, *args], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, timeout=LIMIT_S)
+            self.assertEqual(done.returncode, code, done)
+            return done.stdout.decode() + done.stderr.decode()
+
+        for command in (["import"], ["snapshot", "create"]):
+            self.assertEqual(out("help", *command), out(*command, "--help"))
+            self.assertTrue(out("help", *command).startswith("Usage: sirixctl " +
+                                                             " ".join(command) + " "))
+        self.assertEqual(out("help"), out("--help"))
+        self.assertIn("--version", out("help"))
+        self.assertIn("did you mean `import`?", out("help", "imprt", code=64))
+        self.assertIn("create, list, delete", out("help", "snapshot", code=64))
+
+    def test_one_is_one(self):
+        self.assertIn(", 1 node, ", self.run_ctl("import", "db/res", "-", stdin=b"1")[0])
+        self.assertIn(", 2 nodes, ", self.run_ctl("import", "db/two", "-", stdin=b"[1]")[0])
+        self.assertIn("1 resource, 2 revisions, ", self.run_ctl("verify", "db/res")[0])
+        self.assertIn(": 0 problems\n", self.run_ctl("verify", "db/res")[0])
+
+    def test_the_whole_value_has_a_name_in_a_diff(self):
+        self.load(1)
+        self.ask("update", "db/res", "0", "2")
+        self.assertTrue(self.run_ctl("diff", "db/res")[0].startswith("update the value (1)\n"))
 
     def test_exit_codes_are_documented_once_each(self):
         done = subprocess.run([SIRIXCTL, "--help"], stdout=subprocess.PIPE, check=True)
