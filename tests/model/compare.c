@@ -1,15 +1,20 @@
-/* Every question of document.h about every node of a revision, against the model. */
+/* The questions of document.h about a revision, against the model. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
+#include "base/map.h"
 #include "model/model.h"
 #include "json/text.h"
+
+enum { SHARE = 16 }; /* One in so many of the nodes that were asked about before is asked again. */
 
 struct comparing {
     struct sirix_document document;
     struct sirix_walk *walk;
     struct sirix_buf path;
+    struct sirix_map before; /* From keys to the nodes that were asked about, as they were. */
 };
 
 static void must(enum sirix_status status, const struct sirix_error *err, const char *what,
@@ -29,8 +34,7 @@ static void must_be(enum sirix_status status, uint64_t key, uint64_t expected, c
                 sirix_status_name(status), expected);
 }
 
-static void compare_name(struct comparing *c, const struct sirix_document_node *node,
-                         const struct model_node *model)
+static void compare_name(const struct sirix_document_node *node, const struct model_node *model)
 {
     MODEL_CHECK(node->is_member == (model->name != NULL), "node %" PRIu64 " is_member", model->key);
     if (model->name == NULL) {
@@ -45,7 +49,6 @@ static void compare_name(struct comparing *c, const struct sirix_document_node *
                     "name of %" PRIu64 " is %.*s, not %s", model->key, (int)node->name.len,
                     (const char *)node->name.data, model->name);
     }
-    (void)c;
 }
 
 static void compare_scalar(struct comparing *c, const struct sirix_document_node *node,
@@ -137,32 +140,92 @@ static void compare_place(struct comparing *c, const struct model_node *model)
     }
 }
 
-static void compare_node(struct comparing *c, const struct model_node *model, uint32_t depth)
+/* --- Which nodes are asked about ------------------------------------------------------------------- */
+
+static void remember(struct comparing *c, const struct model_node *node)
+{
+    struct sirix_error err = {0};
+
+    must(sirix_map_put(&c->before, node->key, (uint64_t)(uintptr_t)node, &err), &err, "map",
+         node->key);
+    for (size_t i = 0; i < node->count; i++) {
+        remember(c, node->children[i]);
+    }
+}
+
+static bool same_string(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* The key beside a node, on the left or on the right; 0: none. */
+static uint64_t beside(const struct model_node *node, size_t index, bool right)
+{
+    if (right) {
+        return index + 1 < node->parent->count ? node->parent->children[index + 1]->key : 0;
+    }
+    return index == 0 ? 0 : node->parent->children[index - 1]->key;
+}
+
+/* Whether the answers about a node are what they were; an index that others moved does not count. */
+static bool is_as_before(const struct comparing *c, const struct model_node *node)
+{
+    const struct model_node *old = NULL;
+    size_t index = 0;
+    size_t old_index = 0;
+    uint64_t place = 0;
+
+    if (!sirix_map_get(&c->before, node->key, &place)) {
+        return false;
+    }
+    old = (const struct model_node *)(uintptr_t)place;
+    if (old->kind != node->kind || old->count != node->count ||
+        !same_string(old->name, node->name) || !same_string(old->text, node->text) ||
+        (old->parent == NULL) != (node->parent == NULL)) {
+        return false;
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        if (old->children[i]->key != node->children[i]->key) {
+            return false;
+        }
+    }
+    if (node->parent == NULL) {
+        return true;
+    }
+    index = model_index(node);
+    old_index = model_index(old);
+    return old->parent->key == node->parent->key &&
+           beside(node, index, false) == beside(old, old_index, false) &&
+           beside(node, index, true) == beside(old, old_index, true);
+}
+
+static bool is_asked(const struct comparing *c, const struct model_node *node)
+{
+    uint64_t revision = c->document.view->record.revision;
+
+    return sirix_mix64(node->key * UINT64_C(0x9e3779b97f4a7c15) + revision) % SHARE == 0 ||
+           !is_as_before(c, node);
+}
+
+/* --- Nodes ----------------------------------------------------------------------------------------- */
+
+static void ask_node(struct comparing *c, const struct model_node *model,
+                     const struct sirix_document_node *walked)
 {
     struct sirix_document_node node = {0};
-    struct sirix_document_node walked = {0};
     struct sirix_document_node second = {0};
     struct sirix_error err = {0};
-    uint32_t walked_depth = 0;
 
     must(sirix_document_get(&c->document, model->key, &node, &err), &err, "get", model->key);
     MODEL_CHECK(node.key == model->key, "node %" PRIu64 " calls itself %" PRIu64, model->key,
                 node.key);
-    MODEL_CHECK(node.parent == (model->parent == NULL ? 0 : model->parent->key),
-                "parent of %" PRIu64 " is %" PRIu64, model->key, node.parent);
-    MODEL_CHECK(kind_of(node.kind) == model->kind, "kind of %" PRIu64 " is %d", model->key,
-                (int)node.kind);
-    MODEL_CHECK(node.child_count == model->count, "children of %" PRIu64 ": %" PRIu64 ", not %zu",
-                model->key, node.child_count, model->count);
-    compare_name(c, &node, model);
+    MODEL_CHECK(walked->parent == node.parent && walked->kind == node.kind &&
+                    walked->child_count == node.child_count,
+                "node %" PRIu64 " is another one in the walk", model->key);
+    compare_name(&node, model);
     if (model->kind == MODEL_SCALAR) {
         compare_scalar(c, &node, model);
     }
-    must(sirix_walk_next(c->walk, &walked, &walked_depth, &err), &err, "walk to", model->key);
-    MODEL_CHECK(walked.key == model->key && walked_depth == depth && walked.parent == node.parent &&
-                    walked.kind == node.kind && walked.child_count == node.child_count,
-                "the walk comes to %" PRIu64 " at depth %u, not to %" PRIu64 " at %u", walked.key,
-                walked_depth, model->key, depth);
     if (model->name != NULL) {
         must(sirix_document_get(&c->document, model->key + 1, &second, &err), &err, "get k + 1 of",
              model->key);
@@ -171,6 +234,29 @@ static void compare_node(struct comparing *c, const struct model_node *model, ui
     }
     compare_children(c, model);
     compare_place(c, model);
+}
+
+/* The walk comes to every node; what else is asked changes nothing of the walk. */
+static void compare_node(struct comparing *c, const struct model_node *model, uint32_t depth)
+{
+    struct sirix_document_node walked = {0};
+    struct sirix_error err = {0};
+    uint32_t walked_depth = 0;
+
+    must(sirix_walk_next(c->walk, &walked, &walked_depth, &err), &err, "walk to", model->key);
+    MODEL_CHECK(walked.key == model->key && walked_depth == depth,
+                "the walk comes to %" PRIu64 " at depth %u, not to %" PRIu64 " at %u", walked.key,
+                walked_depth, model->key, depth);
+    MODEL_CHECK(walked.parent == (model->parent == NULL ? 0 : model->parent->key),
+                "parent of %" PRIu64 " is %" PRIu64, model->key, walked.parent);
+    MODEL_CHECK(kind_of(walked.kind) == model->kind, "kind of %" PRIu64 " is %d", model->key,
+                (int)walked.kind);
+    MODEL_CHECK(walked.child_count == model->count, "children of %" PRIu64 ": %" PRIu64 ", not %zu",
+                model->key, walked.child_count, model->count);
+    compare_name(&walked, model);
+    if (is_asked(c, model)) {
+        ask_node(c, model, &walked);
+    }
     for (size_t i = 0; i < model->count; i++) {
         compare_node(c, model->children[i], depth + 1);
     }
@@ -206,7 +292,7 @@ static void compare_text(struct comparing *c, const struct sirix_view *view,
 }
 
 void model_compare(const struct sirix_view *view, struct sirix_reader *reader,
-                   const struct model_node *root)
+                   const struct model_node *root, const struct model_node *asked)
 {
     struct comparing c = {0};
     struct sirix_document_node node = {0};
@@ -223,11 +309,16 @@ void model_compare(const struct sirix_view *view, struct sirix_reader *reader,
                     "an empty document has counts");
         return;
     }
+    sirix_map_init(&c.before);
+    if (asked != NULL) {
+        remember(&c, asked);
+    }
     compare_text(&c, view, root);
     must(sirix_walk_new(&c.document, 1, &c.walk, &err), &err, "walk", 1);
     compare_node(&c, root, 0);
     MODEL_CHECK(sirix_walk_next(c.walk, &node, &depth, &err) == SIRIX_NOT_FOUND,
                 "the walk goes on to %" PRIu64, node.key);
     sirix_walk_free(c.walk);
+    sirix_map_deinit(&c.before);
     sirix_buf_deinit(&c.path);
 }

@@ -53,8 +53,13 @@ char *model_text(const struct model_node *node);
 /* Equal by value: numbers by their value, members in any order. */
 bool model_equal(const struct model_node *a, const struct model_node *b);
 
-/* Compares everything that the store tells about a revision with the model; root NULL: no value. */
+/*
+ * Compares what the store tells about a revision with the model; root NULL: no value. Text, walk and
+ * counts always as a whole. All that can be asked of a node (itself, its children, siblings, places and
+ * paths) is asked of each that differs from the node of its key in `asked`, and of a few of the others:
+ * asked NULL is everything, the root itself a sample.
+ */
 void model_compare(const struct sirix_view *view, struct sirix_reader *reader,
-                   const struct model_node *root);
+                   const struct model_node *root, const struct model_node *asked);
 
 #endif

@@ -35,9 +35,13 @@ bool trial_is_done(struct trial *trial, enum sirix_status status, const struct s
         trial_say(trial, "%s: no space", what);
         return false;
     }
-    if (trial->fails && (status == SIRIX_OUTCOME_UNKNOWN || status == SIRIX_UNAVAILABLE)) {
+    if ((trial->fails || trial->durable) &&
+        (status == SIRIX_OUTCOME_UNKNOWN || status == SIRIX_UNAVAILABLE)) {
         trial_say(trial, "%s: %s", what, sirix_status_name(status));
-        trial->over = true;
+        MODEL_CHECK(status == SIRIX_OUTCOME_UNKNOWN || trial->over || trial->unknown,
+                    "%s: unavailable, and no answer was lost before", what);
+        trial->over = trial->fails;
+        trial->unknown = trial->durable;
         return false;
     }
     MODEL_CHECK(status == SIRIX_OK, "%s: %s: %s", what, sirix_status_name(status), err->text);
@@ -75,7 +79,7 @@ static struct sirix_backend *open_backend(struct trial *trial, uint64_t seed, bo
     return backend;
 }
 
-static void open_database(struct trial *trial, uint64_t seed, bool create)
+void trial_open_database(struct trial *trial, uint64_t seed, bool create)
 {
     struct sirix_database_options options = {.backend = open_backend(trial, seed, create),
                                              .pool = trial->pool,
@@ -84,7 +88,10 @@ static void open_database(struct trial *trial, uint64_t seed, bool create)
     struct sirix_error err = {0};
     struct sirix_bytes name = bytes_of("r");
 
-    must(sirix_database_open(&options, &trial->database, &recovery, &err), &err, "database");
+    if (!trial_is_done(trial, sirix_database_open(&options, &trial->database, &recovery, &err),
+                       &err, "database")) {
+        exit(EXIT_SUCCESS);
+    }
     if (create) {
         while (!trial_is_done(trial,
                               sirix_resource_create(trial->database, name, bytes_of("me"),
@@ -102,7 +109,7 @@ static void open_database(struct trial *trial, uint64_t seed, bool create)
          "reader");
 }
 
-static void close_database(struct trial *trial)
+void trial_close_database(struct trial *trial)
 {
     sirix_reader_close(trial->reader);
     sirix_resource_unref(trial->resource);
@@ -111,7 +118,8 @@ static void close_database(struct trial *trial)
 
 /* --- Revisions ------------------------------------------------------------------------------------- */
 
-static void note_revision(struct trial *trial, uint64_t number, const struct model_node *root)
+static const struct trial_revision *note_revision(struct trial *trial, uint64_t number,
+                                                  uint64_t parent, const struct model_node *root)
 {
     if (trial->revision_count == trial->revision_cap) {
         trial->revision_cap = trial->revision_cap == 0 ? 64 : trial->revision_cap * 2;
@@ -119,8 +127,24 @@ static void note_revision(struct trial *trial, uint64_t number, const struct mod
             realloc(trial->revisions, trial->revision_cap * sizeof(*trial->revisions));
         MODEL_CHECK(trial->revisions != NULL, "no memory");
     }
-    trial->revisions[trial->revision_count++] =
-        (struct trial_revision){.number = number, .root = model_copy(root)};
+    trial->revisions[trial->revision_count] =
+        (struct trial_revision){.number = number, .parent = parent, .root = model_copy(root)};
+    return &trial->revisions[trial->revision_count++];
+}
+
+const struct trial_revision *trial_find_revision(const struct trial *trial, uint64_t number)
+{
+    for (size_t i = trial->revision_count; i-- > 0;) {
+        if (trial->revisions[i].number == number) {
+            return &trial->revisions[i];
+        }
+    }
+    model_fail(__FILE__, __LINE__, "there is no revision %" PRIu64, number);
+}
+
+const struct trial_revision *trial_any_revision(struct trial *trial)
+{
+    return &trial->revisions[trial_random(trial, trial->revision_count)];
 }
 
 void trial_open_view(struct trial *trial, const struct sirix_view_spec *spec,
@@ -132,8 +156,8 @@ void trial_open_view(struct trial *trial, const struct sirix_view_spec *spec,
     must(sirix_view_open(trial->resource, trial->reader, spec, view, &err), &err, "view");
 }
 
-static void open_branch(struct trial *trial, const struct trial_branch *branch,
-                        struct sirix_view *view)
+void trial_open_branch(struct trial *trial, const struct trial_branch *branch,
+                       struct sirix_view *view)
 {
     const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH, .name = bytes_of(branch->name)};
 
@@ -182,37 +206,81 @@ static void check_revision(struct trial *trial, const struct trial_revision *rev
 
     trial_open_view(trial, &spec, &view);
     MODEL_CHECK(view.record.revision == revision->number, "revision %" PRIu64, revision->number);
-    model_compare(&view, trial->reader, revision->root);
+    model_compare(&view, trial->reader, revision->root, revision->root);
     check_paths(trial, &view);
     sirix_view_close(&view);
 }
 
-static struct trial_branch *any_branch(struct trial *trial)
+struct trial_branch *trial_any_branch(struct trial *trial)
 {
     return &trial->branches[trial_random(trial, trial->branch_count)];
 }
 
-static void set_head(struct trial_branch *branch, const struct model_node *root)
+void trial_set_head(struct trial_branch *branch, const struct trial_revision *revision)
 {
-    struct model_node *copy = model_copy(root);
-
     model_free(branch->root);
-    branch->root = copy;
+    branch->root = model_copy(revision->root);
+    branch->head = revision->number;
+}
+
+static void use_keys_of(struct trial *trial, const struct model_node *node)
+{
+    struct sirix_error err = {0};
+
+    if (node == NULL) {
+        return;
+    }
+    must(sirix_map_put(&trial->used, node->key, 1, &err), &err, "map");
+    if (node->name != NULL) {
+        must(sirix_map_put(&trial->used, node->key + 1, 1, &err), &err, "map");
+    }
+    for (size_t i = 0; i < node->count; i++) {
+        use_keys_of(trial, node->children[i]);
+    }
+}
+
+void trial_note_write(struct trial *trial, struct trial_branch *branch, bool done,
+                      uint64_t published, const struct model_node *root)
+{
+    struct sirix_view view;
+    struct model_node *before = model_copy(branch->root);
+
+    if (trial_settle(trial)) {
+        trial_open_branch(trial, branch, &view);
+        published = view.record.revision;
+        done = published != branch->head;
+        sirix_view_close(&view);
+        trial_say(trial, "it was %s", done ? "done" : "not done");
+    }
+    if (done) {
+        trial_set_head(branch, note_revision(trial, published, branch->head, root));
+        use_keys_of(trial, root);
+    }
+    if (!trial->over) {
+        trial_open_branch(trial, branch, &view);
+        MODEL_CHECK(view.record.revision == branch->head,
+                    "the head is revision %" PRIu64 ", not %" PRIu64, view.record.revision,
+                    branch->head);
+        model_compare(&view, trial->reader, branch->root, before);
+        sirix_view_close(&view);
+    }
+    model_free(before);
 }
 
 /* --- Steps ----------------------------------------------------------------------------------------- */
 
 static void commit_step(struct trial *trial)
 {
-    struct trial_branch *branch = any_branch(trial);
+    struct trial_branch *branch = trial_any_branch(trial);
     const struct sirix_edit_commit commit = {.author = bytes_of("me"), .message = bytes_of("step")};
     struct sirix_published published = {0};
     struct sirix_error err = {0};
     struct sirix_view view;
     uint64_t operations = 1 + trial_random(trial, 6);
     bool changed = false;
+    bool done = false;
 
-    open_branch(trial, branch, &view);
+    trial_open_branch(trial, branch, &view);
     must(sirix_edit_new(&view, trial->reader, &trial->edit, &err), &err, "edit");
     trial->root = model_copy(branch->root);
     trial->changed = false;
@@ -225,143 +293,131 @@ static void commit_step(struct trial *trial)
     }
     if (trial_random(trial, 10) == 0) {
         trial_say(trial, "dropped");
-        model_free(trial->root);
-        trial->root = NULL;
     } else {
-        bool done = trial_is_done(
-            trial, sirix_edit_commit(trial->edit, &commit, &published, &changed, &err), &err,
-            "commit");
+        sirix_reader_yield(trial->reader); /* A reader in between keeps the map from growing. */
+        trial_arm(trial);
+        done = trial_is_done(trial,
+                             sirix_edit_commit(trial->edit, &commit, &published, &changed, &err),
+                             &err, "commit");
         MODEL_CHECK(trial->changed || !changed, "a commit without a change made a revision");
-        if (done && changed) {
-            note_revision(trial, published.revision, trial->root);
-            set_head(branch, trial->root);
-        }
-        model_free(trial->root);
-        trial->root = NULL;
     }
     sirix_edit_free(trial->edit);
     trial->edit = NULL;
     sirix_view_close(&view);
-    if (trial->over) {
-        return;
-    }
-    open_branch(trial, branch, &view);
-    MODEL_CHECK(published.revision == 0 || !changed || view.record.revision == published.revision,
-                "the head did not move");
-    model_compare(&view, trial->reader, branch->root);
-    sirix_view_close(&view);
-}
-
-static void branch_step(struct trial *trial)
-{
-    struct trial_branch *from = any_branch(trial);
-    struct trial_branch *branch = &trial->branches[trial->branch_count];
-    struct sirix_branch_info info = {0};
-    struct sirix_error err = {0};
-    struct sirix_view view;
-
-    if (trial->branch_count == TRIAL_BRANCHES_MAX) {
-        return;
-    }
-    (void)snprintf(branch->name, sizeof(branch->name), "b%zu", trial->branch_count);
-    open_branch(trial, from, &view);
-    trial_say(trial, "branch %s from %s", branch->name, from->name);
-    if (trial_is_done(trial, sirix_branch_create(&view, bytes_of(branch->name), 0, &info, &err),
-                      &err, "branch")) {
-        branch->root = NULL;
-        set_head(branch, from->root);
-        trial->branch_count++;
-    }
-    sirix_view_close(&view);
+    trial_note_write(trial, branch, done && changed, published.revision, trial->root);
+    model_free(trial->root);
+    trial->root = NULL;
 }
 
 static void revert_step(struct trial *trial)
 {
-    struct trial_branch *branch = any_branch(trial);
-    const struct trial_revision *revision = NULL;
-    struct sirix_view_spec spec = {.by = SIRIX_VIEW_REVISION};
+    struct trial_branch *branch = trial_any_branch(trial);
+    const struct trial_revision *revision = trial_any_revision(trial);
+    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_REVISION, .revision = revision->number};
+    struct model_node *root = model_copy(revision->root);
     struct sirix_published published = {0};
     struct sirix_error err = {0};
     struct sirix_view base;
     struct sirix_view source;
     bool done = false;
 
-    if (trial->revision_count == 0) {
-        return;
-    }
-    revision = &trial->revisions[trial_random(trial, trial->revision_count)];
-    spec.revision = revision->number;
-    open_branch(trial, branch, &base);
+    trial_open_branch(trial, branch, &base);
     trial_open_view(trial, &spec, &source);
     trial_say(trial, "revert %s to revision %" PRIu64, branch->name, revision->number);
+    trial_arm(trial);
     done = trial_is_done(
         trial,
         sirix_revert(&base, &source, bytes_of("me"), bytes_of("back"), NULL, &published, &err),
         &err, "revert");
     sirix_view_close(&base);
     sirix_view_close(&source);
-    if (done) {
-        set_head(branch, revision->root);
-        note_revision(trial, published.revision, branch->root);
-        check_revision(trial, &trial->revisions[trial->revision_count - 1]);
-    }
+    trial_note_write(trial, branch, done, published.revision, root);
+    model_free(root);
 }
 
-static void use_keys_of(struct trial *trial, const struct model_node *node)
-{
-    struct sirix_error err = {0};
+/* --- Opening again --------------------------------------------------------------------------------- */
 
-    must(sirix_map_put(&trial->used, node->key, 1, &err), &err, "map");
-    if (node->name != NULL) {
-        must(sirix_map_put(&trial->used, node->key + 1, 1, &err), &err, "map");
-    }
-    for (size_t i = 0; i < node->count; i++) {
-        use_keys_of(trial, node->children[i]);
-    }
-}
-
-static void reopen_step(struct trial *trial)
+void trial_reopen(struct trial *trial)
 {
-    if (!trial->durable) {
-        return;
-    }
     trial_say(trial, "reopen");
-    close_database(trial);
-    open_database(trial, 0, false);
+    trial_close_database(trial);
+    trial_open_database(trial, 0, false);
     /* Keys that were given but never published may be given again. */
     sirix_map_clear(&trial->used);
     for (size_t i = 0; i < trial->revision_count; i++) {
-        if (trial->revisions[i].root != NULL) {
-            use_keys_of(trial, trial->revisions[i].root);
+        use_keys_of(trial, trial->revisions[i].root);
+    }
+    for (size_t i = trial->grave_count; i-- > 0;) {
+        if (!sirix_map_get(&trial->used, trial->graves[i].key, NULL)) {
+            trial->graves[i] = trial->graves[--trial->grave_count];
         }
     }
 }
 
 static void step(struct trial *trial)
 {
-    switch (trial_random(trial, 20)) {
+    switch (trial_random(trial, 24)) {
     case 0:
-        branch_step(trial);
-        break;
     case 1:
-        revert_step(trial);
-        break;
     case 2:
-        reopen_step(trial);
+        trial_branch_step(trial);
         break;
     case 3:
-        if (trial->revision_count != 0) {
-            check_revision(trial, &trial->revisions[trial_random(trial, trial->revision_count)]);
+    case 4:
+        trial_snapshot_step(trial);
+        break;
+    case 5:
+        revert_step(trial);
+        break;
+    case 6:
+        if (trial->durable) {
+            trial_reopen(trial);
         }
         break;
-    case 4:
-    case 5:
+    case 7:
+        check_revision(trial, trial_any_revision(trial));
+        break;
+    case 8:
+    case 9:
         trial_compare_revisions(trial);
+        break;
+    case 10:
+        trial_import_step(trial);
         break;
     default:
         commit_step(trial);
         break;
     }
+}
+
+static enum sirix_status fault_found(void *context, struct sirix_bytes resource,
+                                     const struct sirix_error *fault, struct sirix_error *err)
+{
+    (void)context;
+    (void)resource;
+    (void)err;
+    model_fail(__FILE__, __LINE__, "verify finds a fault: %s", fault->text);
+}
+
+/* Every revision once more, the heads in all detail, and every byte. */
+static void check_everything(struct trial *trial)
+{
+    struct sirix_verify_progress progress = {0};
+    struct sirix_error err = {0};
+    struct sirix_view view;
+
+    for (size_t i = 0; i < trial->revision_count; i++) {
+        check_revision(trial, &trial->revisions[i]);
+    }
+    for (size_t i = 0; i < trial->branch_count && !trial->over; i++) {
+        trial_open_branch(trial, &trial->branches[i], &view);
+        model_compare(&view, trial->reader, trial->branches[i].root, NULL);
+        sirix_view_close(&view);
+    }
+    sirix_reader_yield(trial->reader);
+    must(sirix_verify(trial->database, NULL, trial->reader, fault_found, NULL, NULL, &progress,
+                      &err),
+         &err, "verify");
 }
 
 void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
@@ -373,15 +429,17 @@ void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
     (void)snprintf(trial.dir, sizeof(trial.dir), "/tmp/sirix-model-XXXXXX");
     MODEL_CHECK(!trial.durable || mkdtemp(trial.dir) != NULL, "no folder");
     must(sirix_committer_pool_start(1, &trial.pool, &err), &err, "pool");
-    open_database(&trial, seed, true);
+    trial_open_database(&trial, seed, true);
     (void)snprintf(trial.branches[0].name, sizeof(trial.branches[0].name), "main");
     trial.branch_count = 1;
+    trial.branches[0].base = 1;
+    trial_set_head(&trial.branches[0], note_revision(&trial, 1, 0, NULL));
     for (size_t i = 0; i < count && !trial.over; i++) {
         trial.random = steps[i];
         step(&trial);
     }
+    check_everything(&trial);
     for (size_t i = 0; i < trial.revision_count; i++) {
-        check_revision(&trial, &trial.revisions[i]);
         model_free(trial.revisions[i].root);
     }
     for (size_t i = 0; i < trial.branch_count; i++) {
@@ -389,7 +447,7 @@ void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
     }
     free(trial.revisions);
     sirix_map_deinit(&trial.used);
-    close_database(&trial);
+    trial_close_database(&trial);
     sirix_committer_pool_stop(trial.pool);
     if (trial.durable) {
         temp_dir_remove(trial.dir);

@@ -10,18 +10,27 @@
 
 enum {
     TRIAL_BRANCHES_MAX = 4,
+    TRIAL_LABELS_MAX = 6,
     TRIAL_NODES_MAX = 400,
     TRIAL_STEPS = 60,
 };
 
 struct trial_revision {
     uint64_t number;
+    uint64_t parent; /* 0: the first. */
     struct model_node *root;
 };
 
 struct trial_branch {
     char name[16];
+    uint64_t head;
+    uint64_t base;           /* The revision that it was made at. */
     struct model_node *root; /* Of its head. */
+};
+
+struct trial_label {
+    char name[16];
+    uint64_t revision;
 };
 
 /* The top of a subtree that was deleted: its key may come back by insert_keyed. */
@@ -35,14 +44,17 @@ struct trial {
     bool verbose;
     bool durable; /* LMDB in dir. */
     bool fails;   /* Memory that is full now and then, and once may lose an answer. */
-    bool over;    /* It did: the database only reads until it is opened again. */
+    bool over;    /* It did, and what memory holds cannot be opened again. */
+    bool unknown; /* LMDB lost an answer: trial_settle() opens the database again. */
     char dir[64];
     struct sirix_committer_pool *pool;
     struct sirix_database *database;
     struct sirix_resource *resource;
     struct sirix_reader *reader;
     struct trial_branch branches[TRIAL_BRANCHES_MAX];
-    size_t branch_count;
+    size_t branch_count; /* The first is main. */
+    struct trial_label labels[TRIAL_LABELS_MAX];
+    size_t label_count;
     struct trial_revision *revisions;
     size_t revision_count;
     size_t revision_cap;
@@ -69,6 +81,38 @@ bool trial_is_done(struct trial *trial, enum sirix_status status, const struct s
 /* What is published by now is seen. */
 void trial_open_view(struct trial *trial, const struct sirix_view_spec *spec,
                      struct sirix_view *view);
+void trial_open_branch(struct trial *trial, const struct trial_branch *branch,
+                       struct sirix_view *view);
+void trial_close_database(struct trial *trial);
+void trial_open_database(struct trial *trial, uint64_t seed, bool create);
+void trial_reopen(struct trial *trial);
+
+struct trial_branch *trial_any_branch(struct trial *trial);
+const struct trial_revision *trial_any_revision(struct trial *trial);
+const struct trial_revision *trial_find_revision(const struct trial *trial, uint64_t number);
+/* A branch's head is a revision that the model has. */
+void trial_set_head(struct trial_branch *branch, const struct trial_revision *revision);
+/*
+ * Ends a write to a branch, when everything that it held is given back. done: it made revision
+ * `published` of this value; if its answer was lost, the store says whether it did. The head is
+ * compared with the model.
+ */
+void trial_note_write(struct trial *trial, struct trial_branch *branch, bool done,
+                      uint64_t published, const struct model_node *root);
+
+/*
+ * Answers that get lost (trial_crash.c). _arm before a write on LMDB: now and then one of its commits
+ * to the backend, done or not done, is answered "unknown". _settle, when nothing of the database is
+ * held any more, opens it again if that has happened; whether it has.
+ */
+void trial_arm(struct trial *trial);
+bool trial_settle(struct trial *trial);
+
+/* Labels and branches: made, moved, deleted, promoted, listed (trial_labels.c). */
+void trial_branch_step(struct trial *trial);
+void trial_snapshot_step(struct trial *trial);
+/* An import over what is there, or one that ends badly (trial_import.c). */
+void trial_import_step(struct trial *trial);
 
 /* Two random revisions: diff, apply and RFC 6902, there and back (trial_diff.c). */
 void trial_compare_revisions(struct trial *trial);

@@ -219,6 +219,8 @@ enum sirix_status sirix_edit_commit(struct sirix_edit *edit, const struct sirix_
     enum sirix_status status = sirix_edit_prepare(edit, commit, &publication, &changed, err);
 
     if (status == SIRIX_OK && changed) {
+        /* A reader that is in between would keep the map from growing for this very commit. */
+        sirix_reader_yield(edit->reader);
         status = sirix_publish(&publication, &published, err);
         sirix_edit_published(edit, status);
     }

@@ -22,7 +22,7 @@
  * Pause      one operation may pass a whole document: see sirix_edit_set_pause().
  * Reader     the view and the reader stay open until _free(). What goes to disk before the commit
  *            (bulk values, many long strings) is only seen after a yield: ending a value may yield the
- *            reader.
+ *            reader, and sirix_edit_commit() does.
  * Threads    one thread at a time; a bulk value has one of its own for writing.
  */
 #ifndef SIRIX_STORE_DOCUMENT_EDIT_H
