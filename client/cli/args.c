@@ -64,11 +64,12 @@ const char *sirixctl_nearest(const char *unknown, const char *const *known, size
         size_t len = strlen(unknown);
         size_t d = distance(unknown, known[i]);
 
-        /* A beginning is near, however much is missing; a word of which all differs is not. */
+        /* A beginning is near, however much is missing; a word of which most differs is not. */
         if (len >= 2 && strncmp(unknown, known[i], len) == 0) {
             d = 1;
         }
-        if (d < best_distance && d < strlen(known[i])) {
+        size_t longer = strlen(known[i]) > len ? strlen(known[i]) : len;
+        if (d < best_distance && 2 * d <= longer) {
             best_distance = d;
             best = known[i];
         }

@@ -43,18 +43,18 @@ static enum sirix_status read_cursor(const char *text, uint8_t bytes[CURSOR_BYTE
     return SIRIX_OK;
 }
 
-static void json_cursor(struct sirixctl_json *json, struct sirix_bytes cursor)
+/* A cursor as --cursor takes it; false where there is none. */
+static bool format_cursor(struct sirix_bytes cursor, char out_hex[2 * CURSOR_BYTES_MAX + 1])
 {
-    char hex[2 * CURSOR_BYTES_MAX + 1];
     const uint8_t *bytes = cursor.data;
 
     if (cursor.len == 0 || cursor.len > CURSOR_BYTES_MAX) {
-        return;
+        return false;
     }
     for (size_t i = 0; i < cursor.len; i++) {
-        (void)snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+        (void)snprintf(out_hex + 2 * i, 3, "%02x", bytes[i]);
     }
-    sirixctl_json_str(json, "nextCursor", hex);
+    return true;
 }
 
 static bool is_container(const struct sirix_node_info *node)
@@ -89,6 +89,7 @@ static void json_node(struct sirixctl_json *json, const struct sirix_node_info *
 static enum sirix_status print_json(struct sirixctl *ctl, const struct sirix_node_page *page,
                                     struct sirix_error *err)
 {
+    char cursor[2 * CURSOR_BYTES_MAX + 1];
     struct sirixctl_json json;
 
     sirixctl_json_init(&json);
@@ -97,7 +98,9 @@ static enum sirix_status print_json(struct sirixctl *ctl, const struct sirix_nod
     sirixctl_json_time(&json, "timestamp", page->timestamp_us);
     sirixctl_json_text(&json, "path", page->path);
     sirixctl_json_bool(&json, "truncated", page->truncated);
-    json_cursor(&json, page->next_cursor);
+    if (format_cursor(page->next_cursor, cursor)) {
+        sirixctl_json_str(&json, "nextCursor", cursor);
+    }
     if (page->has_next_offset) {
         sirixctl_json_u64(&json, "nextOffset", page->next_offset);
     }
@@ -135,6 +138,7 @@ static void print_node(struct sirixctl *ctl, const struct sirix_node_info *node,
 static enum sirix_status print_words(struct sirixctl *ctl, const struct sirix_node_page *page,
                                      struct sirix_error *err)
 {
+    char cursor[2 * CURSOR_BYTES_MAX + 1];
     unsigned *levels = calloc(page->count + 1, sizeof(*levels));
 
     if (levels == NULL) {
@@ -148,6 +152,12 @@ static enum sirix_status print_words(struct sirixctl *ctl, const struct sirix_no
     }
     if (page->count == 0) {
         sirixctl_out_printf(&ctl->out, "no value\n");
+    }
+    if (!ctl->quiet && format_cursor(page->next_cursor, cursor)) {
+        sirixctl_out_printf(&ctl->out, "more: --cursor %s\n", cursor);
+    }
+    if (!ctl->quiet && page->has_next_offset) {
+        sirixctl_out_printf(&ctl->out, "more: --offset %" PRIu64 "\n", page->next_offset);
     }
     free(levels);
     return SIRIX_OK;

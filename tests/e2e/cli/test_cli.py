@@ -629,6 +629,26 @@ class CommandLine(Folder):
         self.assertIn("did you mean `import`?", out("help", "imprt", code=64))
         self.assertIn("create, list, delete", out("help", "snapshot", code=64))
 
+    def test_a_cut_answer_says_how_it_goes_on(self):
+        self.load({"a": list(range(5)), "s": "x" * 10000})
+        seen = ""
+        more = []
+        while True:
+            page = self.run_ctl("read", "db/res", "/a", "--children", "2", *more)[0]
+            seen += page
+            found = re.search(r"^more: (--cursor) ([0-9a-f]+)\n\Z", page, re.M)
+            if not found:
+                break
+            more = list(found.groups())
+        self.assertEqual(re.findall(r"\[(\d)\] ", seen), list("01234"))
+        part = self.run_ctl("read", "db/res", "/s")[0]
+        offset = re.search(r"^more: --offset (\d+)\n\Z", part, re.M).group(1)
+        self.assertEqual(part.count("x") + self.run_ctl("read", "db/res", "/s", "--offset",
+                                                        offset)[0].count("x") +
+                         self.run_ctl("read", "db/res", "/s", "--offset",
+                                      str(2 * int(offset)))[0].count("x"), 10000)
+        self.assertNotIn("more", self.run_ctl("read", "db/res", "/s", "--quiet")[0])
+
     def test_one_is_one(self):
         self.assertIn(", 1 node, ", self.run_ctl("import", "db/res", "-", stdin=b"1")[0])
         self.assertIn(", 2 nodes, ", self.run_ctl("import", "db/two", "-", stdin=b"[1]")[0])

@@ -146,12 +146,15 @@ static void mistakes_are_told_with_what_was_meant(void **state)
 static void nothing_is_near_to_a_word_of_which_all_differs(void **state)
 {
     static const char *const KNOWN[] = {"abc", "history", "read"};
+    static const char *const OTHERS[] = {"shop", "warehouse"};
 
     (void)state;
     assert_null(sirixctl_nearest("xyz", KNOWN, 3));
     assert_string_equal(sirixctl_nearest("histroy", KNOWN, 3), "history");
     assert_string_equal(sirixctl_nearest("his", KNOWN, 3), "history");
     assert_null(sirixctl_nearest("", KNOWN, 3));
+    assert_null(sirixctl_nearest("nope", OTHERS, 2)); /* More than half of it would differ. */
+    assert_string_equal(sirixctl_nearest("shp", OTHERS, 2), "shop");
 }
 
 static void numbers_are_whole_and_bounded(void **state)
