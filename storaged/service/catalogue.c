@@ -152,6 +152,7 @@ static enum sirix_status create_database(void *context, void *answer, struct sir
 {
     const struct database_change *change = context;
     struct sirix_database_item *item = answer;
+    struct sirix_error gone = {0};
     char name[SIRIX_NAME_BYTES_MAX + 1];
 
     enum sirix_status status =
@@ -159,7 +160,14 @@ static enum sirix_status create_database(void *context, void *answer, struct sir
     if (status == SIRIX_OK) {
         memcpy(name, change->database.data, change->database.len);
         name[change->database.len] = '\0';
-        status = fill_database(change->request, name, NULL, item, err);
+        status = fill_database(change->request, name, NULL, item, &gone);
+        if (status == SIRIX_NOT_FOUND) { /* Made, and dropped by another one since. */
+            *item = (struct sirix_database_item){0};
+            memcpy(item->name, name, sizeof(name));
+            status = SIRIX_OK;
+        } else if (status != SIRIX_OK && err != NULL) {
+            *err = gone;
+        }
     }
     return status;
 }

@@ -243,11 +243,9 @@ void sirix_registry_release(struct sirix_handle *handle)
     struct sirix_registry *registry = handle->registry;
     (void)pthread_mutex_lock(&registry->mutex);
     assert(handle->refs > 0);
-    if (--handle->refs == 0) {
-        handle->idle_since_ns = sirix_clock_monotonic_ns(registry->options.clock);
-        if (handle->dropped || handle->suspect) {
-            sirix_registry_close_entry(registry, handle);
-        }
+    handle->idle_since_ns = sirix_clock_monotonic_ns(registry->options.clock);
+    if (--handle->refs == 0 && (handle->dropped || handle->suspect)) {
+        sirix_registry_close_entry(registry, handle);
     }
     (void)pthread_mutex_unlock(&registry->mutex);
 }
@@ -268,12 +266,14 @@ void sirix_registry_tick(struct sirix_registry *registry)
     (void)pthread_mutex_unlock(&registry->mutex);
 }
 
-uint64_t sirix_registry_open_count(struct sirix_registry *registry)
+uint64_t sirix_registry_open_count(const struct sirix_registry *registry)
 {
-    (void)pthread_mutex_lock(&registry->mutex);
-    uint64_t count = registry->open_count;
-    (void)pthread_mutex_unlock(&registry->mutex);
-    return count;
+    return atomic_load(&registry->open_count);
+}
+
+uint64_t sirix_registry_count(const struct sirix_registry *registry)
+{
+    return atomic_load(&registry->count);
 }
 
 /* --- The folder's life -------------------------------------------------------------------------- */
@@ -284,6 +284,8 @@ static bool sweep_leftover(void *context, const char *name)
 
     if (name[0] == '.') {
         delete_leftover(registry, name);
+    } else {
+        (void)atomic_fetch_add(&registry->count, 1);
     }
     return true;
 }
@@ -413,6 +415,9 @@ enum sirix_status sirix_registry_create(struct sirix_registry *registry, struct 
     }
     (void)pthread_mutex_lock(&registry->naming);
     status = create_named(registry, text, err);
+    if (status == SIRIX_OK) {
+        (void)atomic_fetch_add(&registry->count, 1);
+    }
     (void)pthread_mutex_unlock(&registry->naming);
     return status;
 }
@@ -453,6 +458,9 @@ enum sirix_status sirix_registry_drop(struct sirix_registry *registry, struct si
     }
     if (status == SIRIX_OK) {
         status = sirix_folder_rename(registry->folder, text, folder, err);
+    }
+    if (status == SIRIX_OK) {
+        (void)atomic_fetch_sub(&registry->count, 1);
     }
     if (status == SIRIX_OK && handle != NULL) {
         detach(registry, handle, folder);
@@ -534,6 +542,9 @@ enum sirix_status sirix_registry_stat(struct sirix_registry *registry, const cha
     uint64_t bytes = 0;
 
     enum sirix_status status = sirix_folder_bytes(registry->folder, name, &bytes, err);
+    if (status == SIRIX_NOT_FOUND) {
+        status = fail_unknown(name, err);
+    }
     if (status == SIRIX_OK) {
         (void)pthread_mutex_lock(&registry->mutex);
         *out_open = find(registry, name) != NULL;

@@ -91,7 +91,9 @@ void sirix_registry_each_open(struct sirix_registry *registry, sirix_registry_ea
 /* Closes what has been idle for long; to be called about each second. */
 void sirix_registry_tick(struct sirix_registry *registry);
 
-uint64_t sirix_registry_open_count(struct sirix_registry *registry);
+/* How many are open, and how many there are. Never block. */
+uint64_t sirix_registry_open_count(const struct sirix_registry *registry);
+uint64_t sirix_registry_count(const struct sirix_registry *registry);
 
 /* --- Of a handle -------------------------------------------------------------------------------- */
 

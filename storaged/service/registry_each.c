@@ -18,15 +18,10 @@ static struct sirix_handle *find_open(struct sirix_registry *registry, size_t *b
     }
 }
 
-/* A look is no use of it: it is as idle as before. */
-static void give_back(struct sirix_registry *registry, struct sirix_handle *handle,
-                      uint64_t idle_since_ns)
+/* A look is no use of it: since when it is idle is left to those who use it meanwhile. */
+static void give_back(struct sirix_registry *registry, struct sirix_handle *handle)
 {
-    if (--handle->refs != 0) {
-        return;
-    }
-    handle->idle_since_ns = idle_since_ns;
-    if (handle->dropped || handle->suspect) {
+    if (--handle->refs == 0 && (handle->dropped || handle->suspect)) {
         sirix_registry_close_entry(registry, handle);
     }
 }
@@ -39,7 +34,6 @@ void sirix_registry_each_open(struct sirix_registry *registry, sirix_registry_ea
     (void)pthread_mutex_lock(&registry->mutex);
     struct sirix_handle *handle = find_open(registry, &bucket, NULL);
     while (handle != NULL) {
-        uint64_t idle_since_ns = handle->idle_since_ns;
         handle->refs++;
         (void)pthread_mutex_unlock(&registry->mutex);
         visit(context, handle->database);
@@ -49,7 +43,7 @@ void sirix_registry_each_open(struct sirix_registry *registry, sirix_registry_ea
         if (next != NULL) { /* Closing the one may take the mutex away from the other. */
             next->refs++;
         }
-        give_back(registry, handle, idle_since_ns);
+        give_back(registry, handle);
         if (next != NULL) {
             next->refs--;
         }

@@ -3,6 +3,7 @@
 #define SIRIX_SERVICE_REGISTRY_STATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/hash.h"
 #include "base/name.h"
@@ -20,7 +21,7 @@ struct sirix_handle {
     char name[SIRIX_NAME_BYTES_MAX + 1];
     struct sirix_database *database;
     uint64_t refs;
-    uint64_t idle_since_ns;
+    uint64_t idle_since_ns; /* When it was last given back by a user. */
     bool dropped; /* Not in its bucket any more; `folder` is deleted at the end. */
     bool suspect;
     char folder[SIRIX_FOLDER_NAME_BYTES];
@@ -36,7 +37,9 @@ struct sirix_registry {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct sirix_handle *buckets[SIRIX_REGISTRY_BUCKETS];
-    uint64_t open_count; /* Entries in buckets and dropped ones that are still held. */
+    /* Changed with the mutex, read by anybody: */
+    _Atomic uint64_t open_count; /* Entries in buckets and dropped ones that are still held. */
+    _Atomic uint64_t count;      /* Databases in the folder. */
     uint64_t drop_count;
     pthread_mutex_t naming; /* Creating and dropping: one at a time, so that looks stay true. */
 };

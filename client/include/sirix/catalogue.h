@@ -115,7 +115,7 @@ struct sirix_resource_info {
     uint64_t revision;
     uint64_t node_count;
     uint64_t text_bytes;
-    uint64_t stored_bytes;
+    uint64_t stored_bytes; /* On disk, of the database that it is in. */
     const char *storage_type;
     uint64_t branch_count;
     uint64_t snapshot_count;

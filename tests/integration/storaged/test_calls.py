@@ -26,6 +26,32 @@ class Catalogue(case.DaemonCase):
             self.client.DropDatabase(database=name)
         self.assertEqual([d.name for d in self.client.ListDatabases().databases], [b"db"])
 
+    def test_databases_made_and_dropped_at_once_give_true_errors_alone(self):
+        wrong = []
+
+        def churn():
+            client = daemon.Client(self.daemon.owner, case.pb)
+            for _ in range(40):
+                for call in (client.CreateDatabase, client.DropDatabase):
+                    try:
+                        call(database=b"churned")
+                    except grpc.RpcError as failure:
+                        found = (failure.code().name, daemon.detail(failure, case.error).reason)
+                        if found not in (("ALREADY_EXISTS", b"none"),
+                                         ("NOT_FOUND", b"database_unknown")):
+                            wrong.append((found, failure.details()))
+                client.ListDatabases()
+            client.close()
+
+        threads = [threading.Thread(target=churn) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+        self.assertEqual(self.client.Status().databases,
+                         len(self.client.ListDatabases().databases))
+
     def test_a_dropped_database_can_be_made_anew_while_it_is_still_being_read(self):
         self.client.CreateDatabase(database=b"gone")
         self.load(b"r", "[" + ",".join(['"' + "x" * 1000 + '"'] * 3000) + "]", database=b"gone")

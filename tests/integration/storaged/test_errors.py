@@ -1,5 +1,6 @@
 """What is refused, with which code, reason, field and place; and that nothing was changed by it."""
 import json
+import threading
 import time
 
 import grpc
@@ -342,6 +343,37 @@ class Impatient(case.DaemonCase):
         self.assertGreater(codes.get(b"write_queue_timeout", 0), 0, codes)
         self.assertGreater(codes.get("OK", 0), 0, codes)
         self.assertEqual(self.head(name), 2 + codes["OK"])
+
+
+class Full(case.DaemonCase):
+    arguments = ("--workers", "1")
+
+    def test_status_answers_when_no_more_calls_may_wait(self):
+        name = self.resource(json.dumps(list(range(20000))))
+        request = case.pb.ReadNodeRequest(database=b"db", resource=name, max_children=10000,
+                                          max_nodes=20000)
+        clients = [daemon.Client(self.daemon.owner, case.pb) for _ in range(10)]
+        refused, others, calls = threading.Event(), [], []
+
+        def look(call):
+            if not call.cancelled() and call.exception() is not None:
+                if "calls waiting, its limit" in call.details():
+                    refused.set()
+                else:
+                    others.append(call.details())
+
+        while not refused.is_set() and not others and len(calls) < 20000:
+            call = clients[len(calls) % 10].ReadNode.raw.future(request, timeout=120)
+            call.add_done_callback(look)
+            calls.append(call)
+        self.assertTrue(refused.is_set(), others)
+        status = self.client.Status(timeout=5)
+        self.assertGreater(status.calls_running, 4000)
+        self.assertEqual(status.databases, 1)
+        for call in calls:
+            call.cancel()
+        for client in clients:
+            client.close()
 
 
 class Waiting(case.DaemonCase):

@@ -122,6 +122,32 @@ static void a_database_is_opened_once_and_closed_when_idle(void **state)
     assert_int_equal(atomic_load(&opened), 2);
 }
 
+static void give_back_in_a_look(void *context, struct sirix_database *database)
+{
+    (void)database;
+    sirix_registry_release(*(struct sirix_handle **)context);
+    *(struct sirix_handle **)context = NULL;
+}
+
+static void a_use_that_ends_during_a_look_counts(void **state)
+{
+    struct sirix_handle *held = NULL;
+
+    (void)state;
+    create("a");
+    now_ns += UINT64_C(5000000000);
+    held = acquire("a");
+    now_ns += UINT64_C(5000000000);
+    sirix_registry_each_open(registry, give_back_in_a_look, &held);
+    assert_null(held);
+    sirix_registry_tick(registry);
+    assert_int_equal(sirix_registry_open_count(registry), 1);
+    now_ns += 1000000000;
+    sirix_registry_each_open(registry, give_back_in_a_look, &held);
+    sirix_registry_tick(registry);
+    assert_int_equal(sirix_registry_open_count(registry), 0);
+}
+
 static void the_one_idle_longest_makes_room(void **state)
 {
     struct sirix_handle *held[OPEN_MAX_HERE];
@@ -294,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_database_is_opened_once_and_closed_when_idle, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_use_that_ends_during_a_look_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(the_one_idle_longest_makes_room, setup, teardown),
         cmocka_unit_test_setup_teardown(names_that_differ_in_case_alone_are_refused, setup,
                                         teardown),
