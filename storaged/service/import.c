@@ -191,7 +191,8 @@ static enum sirix_status begin_value(struct sirix_import *import, struct sirix_e
     const struct sirix_import_request *wanted = &import->wanted;
     enum sirix_duplicates duplicates =
         wanted->last_duplicate_wins ? SIRIX_DUPLICATES_LAST : SIRIX_DUPLICATES_REFUSE;
-    struct sirix_edit_insert insert = {.duplicates = duplicates, .ndjson = wanted->ndjson};
+    struct sirix_edit_insert insert = {
+        .duplicates = duplicates, .ndjson = wanted->ndjson, .depth_max = wanted->max_depth};
     struct sirix_document document;
     struct sirix_bytes name = {.data = NULL, .len = 0};
     bool has_value = false;
@@ -222,8 +223,10 @@ static enum sirix_status begin_value(struct sirix_import *import, struct sirix_e
         sirix_error_set_field(err, "resource");
         return status;
     }
-    const struct sirix_edit_update update = {
-        .target = 1, .duplicates = duplicates, .ndjson = wanted->ndjson};
+    const struct sirix_edit_update update = {.target = 1,
+                                             .duplicates = duplicates,
+                                             .ndjson = wanted->ndjson,
+                                             .depth_max = wanted->max_depth};
     return sirix_edit_update_begin(import->edit, &update, err);
 }
 

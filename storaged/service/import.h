@@ -15,6 +15,7 @@ struct sirix_import_request {
     struct sirix_bytes branch;
     struct sirix_write_options options;
     bool ndjson;
+    uint32_t max_depth; /* Levels of the text, up to SIRIX_DOCUMENT_DEPTH_MAX, which 0 takes. */
     bool last_duplicate_wins;
     bool replace;
     bool existing_only;

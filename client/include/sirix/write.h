@@ -121,7 +121,7 @@ struct sirix_import_request {
     struct sirix_place place;
     bool has_name; /* With a place in an object. */
     struct sirix_bytes name;
-    uint32_t max_depth; /* 0: 1,000. */
+    uint32_t max_depth; /* Levels of the text, at most 1,000, which 0 takes too. */
     struct sirix_source source;
 };
 

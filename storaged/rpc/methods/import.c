@@ -3,8 +3,6 @@
 
 #include "rpc/methods/codec.h"
 
-enum { DEPTH_MAX = 1000 };
-
 struct import_state {
     struct sirix_rpc_turn turn;
     struct sirix_import *import;
@@ -49,8 +47,9 @@ static enum sirix_status check_start(const Sirix__Storage__V1__ImportStart *star
         return fail_field(err, "duplicate_keys is nothing that this version knows",
                           "start.duplicate_keys");
     }
-    if (start->max_depth != 0 && start->max_depth != DEPTH_MAX) {
-        return fail_field(err, "max_depth is 1000 in this version", "start.max_depth");
+    if (start->max_depth > SIRIX_DOCUMENT_DEPTH_MAX) {
+        return fail_field(err, "max_depth is over 1000, the levels that a document may have",
+                          "start.max_depth");
     }
     return SIRIX_OK;
 }
@@ -66,6 +65,7 @@ static enum sirix_status import_begin(struct sirix_rpc_call *call, struct import
         .resource = sirix_rpc_bytes(start->resource),
         .branch = sirix_rpc_bytes(start->branch),
         .ndjson = start->format == SIRIX__STORAGE__V1__IMPORT_FORMAT__IMPORT_FORMAT_NDJSON,
+        .max_depth = start->max_depth,
         .last_duplicate_wins =
             start->duplicate_keys == SIRIX__STORAGE__V1__DUPLICATE_KEYS__DUPLICATE_KEYS_LAST,
         .replace = start->replace,

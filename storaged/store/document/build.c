@@ -15,7 +15,8 @@ enum sirix_status sirix_build_new(struct sirix_edit *edit,
                                   const struct sirix_build_options *options,
                                   struct sirix_build **out_build, struct sirix_error *err)
 {
-    const struct sirix_json_reader_options reader_options = {.ndjson = options->ndjson};
+    const struct sirix_json_reader_options reader_options = {.depth_max = options->depth_max,
+                                                             .ndjson = options->ndjson};
     struct sirix_build *build = calloc(1, sizeof(*build));
     enum sirix_status status = SIRIX_OK;
 

@@ -39,7 +39,8 @@ enum sirix_build_form {
 struct sirix_build_options {
     enum sirix_build_form form;
     uint64_t container;  /* Row key of the top container, if it is one; of MEMBERS: their parent. */
-    uint32_t depth_left; /* Levels that the value may have. */
+    uint32_t depth_left; /* Levels that the value may have in the document, */
+    unsigned depth_max;  /* and those that its text may have; 0: no limit of its own. */
     enum sirix_duplicates duplicates;
     bool ndjson;
     bool tape; /* Hash the minified text. */

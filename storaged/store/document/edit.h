@@ -77,7 +77,8 @@ struct sirix_edit_insert {
     uint64_t index;
     const struct sirix_bytes *name;
     enum sirix_duplicates duplicates;
-    bool ndjson; /* The text is NDJSON: one array. */
+    bool ndjson;        /* The text is NDJSON: one array. */
+    unsigned depth_max; /* Levels of the text; 0: as many as a document may have. */
 };
 enum sirix_status sirix_edit_insert_begin(struct sirix_edit *edit,
                                           const struct sirix_edit_insert *insert,
@@ -86,6 +87,7 @@ struct sirix_edit_update {
     uint64_t target;
     enum sirix_duplicates duplicates;
     bool ndjson;
+    unsigned depth_max;
 };
 enum sirix_status sirix_edit_update_begin(struct sirix_edit *edit,
                                           const struct sirix_edit_update *update,

@@ -134,8 +134,8 @@ static enum sirix_status insert_begin(struct sirix_edit *edit,
                                       const struct sirix_edit_insert *insert, uint64_t given,
                                       struct sirix_error *err)
 {
-    struct sirix_build_options options = {.duplicates = insert->duplicates,
-                                          .ndjson = insert->ndjson};
+    struct sirix_build_options options = {
+        .duplicates = insert->duplicates, .ndjson = insert->ndjson, .depth_max = insert->depth_max};
     struct sirix_edit_operation *op = NULL;
     uint32_t depth = 0;
     enum sirix_status status = operation_new(edit, &op, err);
@@ -186,8 +186,10 @@ enum sirix_status sirix_edit_update_begin(struct sirix_edit *edit,
                                           const struct sirix_edit_update *update,
                                           struct sirix_error *err)
 {
-    struct sirix_build_options options = {
-        .form = SIRIX_BUILD_VALUE, .duplicates = update->duplicates, .ndjson = update->ndjson};
+    struct sirix_build_options options = {.form = SIRIX_BUILD_VALUE,
+                                          .duplicates = update->duplicates,
+                                          .ndjson = update->ndjson,
+                                          .depth_max = update->depth_max};
     struct sirix_rows rows = sirix_rows_of_edit(edit);
     struct sirix_document_node node = {0};
     struct sirix_edit_operation *op = NULL;

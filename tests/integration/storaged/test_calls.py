@@ -494,6 +494,26 @@ class Writing(case.DaemonCase):
         self.assertEqual(daemon.detail(caught.exception, case.error).current_revision, 3)
         self.assertEqual((self.json(name), self.head(name)), ({"n": 2}, 3))
 
+    def test_an_import_is_as_deep_as_it_says(self):
+        for depth in (1, 2, 7, 1000):
+            text = "[" * depth + "]" * depth
+            name = b"deep%d" % depth
+            self.load(name, text, max_depth=depth)
+            self.assertEqual(self.text(name), text)
+            self.load(name, text, replace=True, max_depth=depth)
+            too_deep = self.refused("INVALID_ARGUMENT", "depth_limit", self.load, name + b"x",
+                                    "[%s]" % text, max_depth=depth)
+            self.assertEqual(too_deep.offset, depth)
+        self.load(b"deep-lines", "[1]\n[2]\n", format=case.pb.IMPORT_FORMAT_NDJSON, max_depth=2)
+        self.refused("INVALID_ARGUMENT", "depth_limit", self.load, b"deep-lines2", "[1]\n[2]\n",
+                     format=case.pb.IMPORT_FORMAT_NDJSON, max_depth=1)
+        place = case.pb.Place(node_key=1)
+        self.load(b"deep-lines", "[[7]]", place=place, max_depth=2)
+        self.refused("INVALID_ARGUMENT", "depth_limit", self.load, b"deep-lines", "[[7]]", place=place,
+                     max_depth=1)
+        self.assertEqual(self.refused("INVALID_ARGUMENT", "field_invalid", self.load, b"deep", "1",
+                                      max_depth=1001).field, b"start.max_depth")
+
     def test_ndjson_becomes_one_array(self):
         name = b"lines"
         answer = self.load(name, '{"a":1}\n[2]\n\n"x"', format=case.pb.IMPORT_FORMAT_NDJSON)
