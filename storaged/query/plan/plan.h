@@ -278,6 +278,8 @@ struct sirix_plan_query {
     uint32_t slot_count; /* Of the body's frame. */
     struct sirix_plan_global *globals;
     uint32_t global_count;
+    struct sirix_plan_function **functions; /* Declared ones, in the order of the text. */
+    uint32_t function_count;
     bool updating;
     bool has_context; /* declare context item := e */
     bool context_external;

@@ -1,0 +1,460 @@
+/* Expressions: one node of the tree, one node of the plan. */
+#include <string.h>
+
+#include "query/plan/builder.h"
+#include "query/value/number.h"
+
+/* --- Effects ------------------------------------------------------------------------------------ */
+
+static bool is_updating(const struct sirix_plan *node)
+{
+    return (node->flags & SIRIX_PLAN_UPDATING) != 0 && (node->flags & BUILDER_EITHER) == 0;
+}
+
+static bool is_simple(const struct sirix_plan *node)
+{
+    return (node->flags & (SIRIX_PLAN_UPDATING | BUILDER_VACUOUS)) == 0;
+}
+
+/* Whether child number i of a node may update; else it has to give a value. */
+static bool may_update(const struct sirix_plan *node, uint32_t i)
+{
+    switch ((enum sirix_plan_kind)node->kind) {
+    case SIRIX_PLAN_SEQUENCE:
+    case SIRIX_PLAN_BLOCK:
+    case SIRIX_PLAN_TRY:
+    case SIRIX_PLAN_CATCH:
+    case SIRIX_PLAN_TYPE_CASE:
+        return true;
+    case SIRIX_PLAN_IF:
+        return i % 2 == 1 || i + 1 == node->child_count;
+    case SIRIX_PLAN_SWITCH:
+    case SIRIX_PLAN_TYPESWITCH:
+    case SIRIX_PLAN_WHILE:
+        return i > 0;
+    case SIRIX_PLAN_CASE:
+    case SIRIX_PLAN_FLWOR:
+        return i + 1 == node->child_count;
+    case SIRIX_PLAN_COPY:
+        return i + 2 == node->child_count;
+    default:
+        return false;
+    }
+}
+
+/* Whether the node's parts have to be all updating or all simple. */
+static bool is_either_way(const struct sirix_plan *node)
+{
+    return node->kind == SIRIX_PLAN_SEQUENCE || node->kind == SIRIX_PLAN_IF ||
+           node->kind == SIRIX_PLAN_SWITCH || node->kind == SIRIX_PLAN_TYPESWITCH;
+}
+
+/* Whether child number i is evaluated in a focus of its own. */
+static bool has_own_focus(const struct sirix_plan *node, uint32_t i)
+{
+    return i > 0 && (node->kind == SIRIX_PLAN_PREDICATE || node->kind == SIRIX_PLAN_FILTER ||
+                     node->kind == SIRIX_PLAN_MAP);
+}
+
+static bool fail_misplaced(struct builder *builder, const struct sirix_plan *node,
+                           const char *message)
+{
+    builder_fail(builder, node->line, node->column, "XUST0001", "%s", message);
+    return false;
+}
+
+/* Updates of the parts are updates of the whole, where they may stand. */
+static bool take_effects(struct builder *builder, struct sirix_plan *node)
+{
+    const struct sirix_plan *updating = NULL;
+    const struct sirix_plan *simple = NULL;
+    bool is_vacuous = true;
+    bool is_either = node->kind == SIRIX_PLAN_TRY || node->kind == SIRIX_PLAN_BLOCK;
+
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const struct sirix_plan *child = node->children[i];
+
+        if (child == NULL) {
+            continue;
+        }
+        if (!may_update(node, i)) {
+            if (is_updating(child)) {
+                return fail_misplaced(builder, child,
+                                      "an update cannot stand where a value is "
+                                      "needed");
+            }
+            continue;
+        }
+        if (is_updating(child)) {
+            updating = child;
+        }
+        if (is_simple(child)) {
+            simple = child;
+        }
+        is_vacuous = is_vacuous && (child->flags & BUILDER_VACUOUS) != 0;
+        is_either = is_either || (child->flags & BUILDER_EITHER) != 0;
+        node->flags |= child->flags & SIRIX_PLAN_UPDATING;
+    }
+    if (is_either_way(node) && updating != NULL && simple != NULL) {
+        return fail_misplaced(builder, simple,
+                              "this gives a value, but what stands beside it updates");
+    }
+    if ((node->flags & SIRIX_PLAN_UPDATING) != 0 && is_either) {
+        node->flags |= BUILDER_EITHER;
+    }
+    if (is_vacuous && (is_either_way(node) || node->kind == SIRIX_PLAN_CASE ||
+                       node->kind == SIRIX_PLAN_TYPE_CASE || node->kind == SIRIX_PLAN_FLWOR)) {
+        node->flags |= BUILDER_VACUOUS;
+    }
+    return true;
+}
+
+struct sirix_plan *builder_finish(struct builder *builder, struct sirix_plan *node)
+{
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        if (node->children[i] != NULL && !has_own_focus(node, i)) {
+            node->flags |= node->children[i]->flags & BUILDER_FOCUS;
+        }
+    }
+    return take_effects(builder, node) ? node : NULL;
+}
+
+/* --- Ground ------------------------------------------------------------------------------------- */
+
+bool builder_children(struct builder *builder, const struct sirix_ast *ast, struct sirix_plan *node)
+{
+    for (uint32_t i = 0; i < ast->child_count; i++) {
+        node->children[i] = builder_build(builder, ast->children[i]);
+        if (node->children[i] == NULL && ast->children[i] != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct sirix_plan *builder_plain(struct builder *builder, enum sirix_plan_kind kind,
+                                 const struct sirix_ast *ast)
+{
+    struct sirix_plan *node = builder_node(builder, kind, ast, ast->child_count);
+
+    if (node == NULL || !builder_children(builder, ast, node)) {
+        return NULL;
+    }
+    node->op = (uint8_t)ast->op;
+    node->ops = ast->ops;
+    return builder_finish(builder, node);
+}
+
+static struct sirix_plan *constant(struct builder *builder, const struct sirix_ast *ast,
+                                   struct sirix_item item)
+{
+    struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_CONSTANT, ast, 0);
+
+    if (node != NULL) {
+        node->item = item;
+    }
+    return node;
+}
+
+static struct sirix_plan *number(struct builder *builder, const struct sirix_ast *ast)
+{
+    struct sirix_item item = {.kind = SIRIX_ITEM_NONE};
+
+    builder->status = sirix_number_parse(builder->work, ast->text, false, &item, builder->err);
+    if (builder->status != SIRIX_OK) {
+        sirix_query_error_locate(builder->err, ast->line, ast->column);
+        return NULL;
+    }
+    return constant(builder, ast, item);
+}
+
+/* --- Values ------------------------------------------------------------------------------------- */
+
+static struct sirix_plan *context(struct builder *builder, const struct sirix_ast *ast)
+{
+    struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_CONTEXT, ast, 0);
+
+    if (node != NULL) {
+        node->flags |= SIRIX_PLAN_USES_CONTEXT;
+    }
+    return node;
+}
+
+/* name: short for $$.name. */
+static struct sirix_plan *bare_name(struct builder *builder, const struct sirix_ast *ast)
+{
+    struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_FIELD, ast, 2);
+
+    if (node == NULL) {
+        return NULL;
+    }
+    node->children[0] = context(builder, ast);
+    node->children[1] = constant(builder, ast, sirix_item_string(ast->name->local));
+    return node->children[0] == NULL || node->children[1] == NULL ? NULL
+                                                                  : builder_finish(builder, node);
+}
+
+/* true, false and null: literals, unless an option says that they are names. */
+static struct sirix_plan *word(struct builder *builder, const struct sirix_ast *ast)
+{
+    const char *text = sirix_ast_kind_name(ast->kind);
+    struct sirix_ast_name name = {.local = {text, strlen(text)}};
+    struct sirix_ast as_name = *ast;
+
+    if (builder->has_literals) {
+        return constant(builder, ast,
+                        ast->kind == SIRIX_AST_NULL
+                            ? sirix_item_null()
+                            : sirix_item_boolean(ast->kind == SIRIX_AST_TRUE));
+    }
+    as_name.name = &name;
+    return bare_name(builder, &as_name);
+}
+
+static struct sirix_plan *sequence(struct builder *builder, const struct sirix_ast *ast)
+{
+    if (ast->child_count == 0) {
+        struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_EMPTY, ast, 0);
+
+        if (node != NULL) {
+            node->flags |= BUILDER_VACUOUS;
+        }
+        return node;
+    }
+    return builder_plain(builder, SIRIX_PLAN_SEQUENCE, ast);
+}
+
+static struct sirix_plan *compare(struct builder *builder, const struct sirix_ast *ast)
+{
+    bool is_general = ast->op >= SIRIX_AST_GENERAL_EQ && ast->op <= SIRIX_AST_GENERAL_GE;
+    struct sirix_plan *node =
+        builder_plain(builder, is_general ? SIRIX_PLAN_COMPARE_ANY : SIRIX_PLAN_COMPARE, ast);
+
+    if (node != NULL && is_general) {
+        node->op = (uint8_t)(ast->op - SIRIX_AST_GENERAL_EQ + SIRIX_AST_EQ);
+    }
+    return node;
+}
+
+static struct sirix_plan *typed(struct builder *builder, enum sirix_plan_kind kind,
+                                const struct sirix_ast *ast)
+{
+    struct sirix_plan *node = builder_plain(builder, kind, ast);
+
+    if (node == NULL) {
+        return NULL;
+    }
+    node->typed = true;
+    if (kind == SIRIX_PLAN_CAST_AS || kind == SIRIX_PLAN_CASTABLE_AS) {
+        return builder_cast_type(builder, ast->type, &node->type) ? node : NULL;
+    }
+    return builder_type(builder, ast->type, &node->type) ? node : NULL;
+}
+
+/* --- Steps -------------------------------------------------------------------------------------- */
+
+static struct sirix_plan *step(struct builder *builder, enum sirix_plan_kind kind,
+                               const struct sirix_ast *ast)
+{
+    struct sirix_plan *node = builder_plain(builder, kind, ast);
+
+    if (node != NULL && builder->jsoniq) {
+        node->flags |= SIRIX_PLAN_JSONIQ;
+    }
+    if (node != NULL && kind == SIRIX_PLAN_MEMBER &&
+        builder->module->dialect == SIRIX_SYNTAX_XQUERY) {
+        node->flags |= SIRIX_PLAN_MEMBER_FROM_0;
+    }
+    return node;
+}
+
+/* ?key of the context has no base. */
+static struct sirix_plan *lookup(struct builder *builder, const struct sirix_ast *ast)
+{
+    struct sirix_plan *node =
+        builder_node(builder, SIRIX_PLAN_LOOKUP, ast, ast->children[1] == NULL ? 1 : 2);
+
+    if (node == NULL) {
+        return NULL;
+    }
+    node->children[0] =
+        ast->children[0] == NULL ? context(builder, ast) : builder_build(builder, ast->children[0]);
+    if (node->children[0] == NULL) {
+        return NULL;
+    }
+    if (ast->children[1] != NULL) {
+        node->children[1] = builder_build(builder, ast->children[1]);
+        if (node->children[1] == NULL) {
+            return NULL;
+        }
+    }
+    return builder_finish(builder, node);
+}
+
+/* Only what is there of from, to and step; R reads absent ones as NULL. */
+static struct sirix_plan *dispatch_step(struct builder *builder, const struct sirix_ast *ast)
+{
+    switch ((enum sirix_ast_kind)ast->kind) {
+    case SIRIX_AST_FIELD:
+        return step(builder, SIRIX_PLAN_FIELD, ast);
+    case SIRIX_AST_DESCENDANT:
+        return step(builder, SIRIX_PLAN_DESCENDANT, ast);
+    case SIRIX_AST_LOOKUP:
+        return lookup(builder, ast);
+    case SIRIX_AST_PREDICATE:
+        return step(builder, SIRIX_PLAN_PREDICATE, ast);
+    case SIRIX_AST_FILTER:
+        return step(builder, SIRIX_PLAN_FILTER, ast);
+    case SIRIX_AST_MEMBER:
+        return step(builder, SIRIX_PLAN_MEMBER, ast);
+    case SIRIX_AST_SLICE:
+        return step(builder, SIRIX_PLAN_SLICE, ast);
+    case SIRIX_AST_UNBOX:
+        return step(builder, SIRIX_PLAN_UNBOX, ast);
+    case SIRIX_AST_PROJECT:
+        return step(builder, SIRIX_PLAN_PROJECT, ast);
+    case SIRIX_AST_DYNAMIC_CALL:
+        return step(builder, SIRIX_PLAN_DYNAMIC_CALL, ast);
+    case SIRIX_AST_OBJECT:
+        return builder_plain(builder, SIRIX_PLAN_OBJECT, ast);
+    case SIRIX_AST_PAIR:
+        return builder_plain(builder, SIRIX_PLAN_PAIR, ast);
+    case SIRIX_AST_MERGE:
+        return builder_plain(builder, SIRIX_PLAN_MERGE, ast);
+    case SIRIX_AST_ARRAY:
+        return builder_plain(builder, SIRIX_PLAN_ARRAY, ast);
+    case SIRIX_AST_INSERT:
+    case SIRIX_AST_APPEND:
+    case SIRIX_AST_DELETE:
+    case SIRIX_AST_REPLACE:
+    case SIRIX_AST_RENAME:
+        return builder_update(builder, ast);
+    case SIRIX_AST_COPY:
+        return builder_copy(builder, ast);
+    default:
+        return builder_statement(builder, ast);
+    }
+}
+
+static struct sirix_plan *dispatch_operator(struct builder *builder, const struct sirix_ast *ast)
+{
+    switch ((enum sirix_ast_kind)ast->kind) {
+    case SIRIX_AST_RANGE:
+        return builder_plain(builder, SIRIX_PLAN_RANGE, ast);
+    case SIRIX_AST_OR:
+        return builder_plain(builder, SIRIX_PLAN_OR, ast);
+    case SIRIX_AST_AND:
+        return builder_plain(builder, SIRIX_PLAN_AND, ast);
+    case SIRIX_AST_NOT:
+        return builder_plain(builder, SIRIX_PLAN_NOT, ast);
+    case SIRIX_AST_COMPARE:
+        return compare(builder, ast);
+    case SIRIX_AST_CONCAT:
+        return builder_plain(builder, SIRIX_PLAN_CONCAT, ast);
+    case SIRIX_AST_ADD:
+    case SIRIX_AST_MULTIPLY:
+        return builder_plain(builder, SIRIX_PLAN_ARITHMETIC, ast);
+    case SIRIX_AST_UNARY:
+        return builder_plain(builder, SIRIX_PLAN_UNARY, ast);
+    case SIRIX_AST_UNION:
+        return builder_plain(builder, SIRIX_PLAN_UNION, ast);
+    case SIRIX_AST_INTERSECT:
+        return builder_plain(builder, SIRIX_PLAN_INTERSECT, ast);
+    case SIRIX_AST_INSTANCE_OF:
+        return typed(builder, SIRIX_PLAN_INSTANCE_OF, ast);
+    case SIRIX_AST_TREAT_AS:
+        return typed(builder, SIRIX_PLAN_TREAT_AS, ast);
+    case SIRIX_AST_CASTABLE_AS:
+        return typed(builder, SIRIX_PLAN_CASTABLE_AS, ast);
+    case SIRIX_AST_CAST_AS:
+        return typed(builder, SIRIX_PLAN_CAST_AS, ast);
+    case SIRIX_AST_MAP:
+        return builder_plain(builder, SIRIX_PLAN_MAP, ast);
+    default:
+        return dispatch_step(builder, ast);
+    }
+}
+
+static struct sirix_plan *dispatch(struct builder *builder, const struct sirix_ast *ast)
+{
+    switch ((enum sirix_ast_kind)ast->kind) {
+    case SIRIX_AST_STRING:
+        return constant(builder, ast, sirix_item_string(ast->text));
+    case SIRIX_AST_INTEGER:
+    case SIRIX_AST_DECIMAL:
+    case SIRIX_AST_DOUBLE:
+        return number(builder, ast);
+    case SIRIX_AST_TRUE:
+    case SIRIX_AST_FALSE:
+    case SIRIX_AST_NULL:
+        return word(builder, ast);
+    case SIRIX_AST_VARIABLE:
+        return builder_variable(builder, ast);
+    case SIRIX_AST_CONTEXT:
+        return context(builder, ast);
+    case SIRIX_AST_NAME:
+        return bare_name(builder, ast);
+    case SIRIX_AST_SEQUENCE:
+        return sequence(builder, ast);
+    case SIRIX_AST_IF:
+        return builder_plain(builder, SIRIX_PLAN_IF, ast);
+    case SIRIX_AST_SWITCH:
+        return builder_plain(builder, SIRIX_PLAN_SWITCH, ast);
+    case SIRIX_AST_CASE:
+        return builder_plain(builder, SIRIX_PLAN_CASE, ast);
+    case SIRIX_AST_TYPESWITCH:
+        return builder_typeswitch(builder, ast);
+    case SIRIX_AST_SOME:
+    case SIRIX_AST_EVERY:
+        return builder_quantified(builder, ast);
+    case SIRIX_AST_TRY:
+        return builder_try(builder, ast);
+    case SIRIX_AST_FLWOR:
+        return builder_flwor(builder, ast);
+    case SIRIX_AST_CALL:
+        return builder_call(builder, ast);
+    case SIRIX_AST_PLACEHOLDER:
+        return builder_node(builder, SIRIX_PLAN_PLACEHOLDER, ast, 0);
+    case SIRIX_AST_FUNCTION_NAME:
+        return builder_function_name(builder, ast);
+    case SIRIX_AST_FUNCTION:
+        return builder_inline(builder, ast);
+    default:
+        return dispatch_operator(builder, ast);
+    }
+}
+
+/* Whether what the node binds is seen behind it: a statement that declares, or a list of them. */
+static bool declares(const struct sirix_ast *ast)
+{
+    if (ast->kind == SIRIX_AST_DECLARE || ast->kind == SIRIX_AST_ASSIGN) {
+        return true;
+    }
+    if (ast->kind != SIRIX_AST_SEQUENCE || ast->child_count == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < ast->child_count; i++) {
+        if (ast->children[i]->kind != SIRIX_AST_DECLARE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct sirix_plan *builder_build(struct builder *builder, const struct sirix_ast *ast)
+{
+    if (ast == NULL || builder->status != SIRIX_OK) {
+        return NULL;
+    }
+
+    uint32_t bound = builder->binding_count;
+    struct sirix_plan *node = dispatch(builder, ast);
+
+    if (builder->status != SIRIX_OK) {
+        return NULL;
+    }
+    if (!declares(ast)) {
+        builder_unbind(builder, bound);
+    }
+    return node;
+}
