@@ -119,10 +119,13 @@ static enum sirix_status flush_segments(struct sirix_edit *edit, struct sirix_er
     return status;
 }
 
-/* And waits until they are there. */
+/* And waits until they are there: outside, as a reader that is in keeps the map from growing. */
 static enum sirix_status flush_all(struct sirix_edit *edit, struct sirix_error *err)
 {
-    enum sirix_status status = flush_segments(edit, err);
+    enum sirix_status status = SIRIX_OK;
+
+    sirix_reader_yield(edit->reader); /* What was put is seen by whoever reads next. */
+    status = flush_segments(edit, err);
 
     return status == SIRIX_OK && edit->flusher != NULL ? sirix_flusher_wait(edit->flusher, err)
                                                        : status;
@@ -237,7 +240,6 @@ enum sirix_status sirix_edit_early_settle(struct sirix_edit *edit, struct sirix_
         status = flush_all(edit, err);
     }
     if (status == SIRIX_OK) {
-        sirix_reader_yield(edit->reader);
         forget_texts(edit);
     }
     return status;

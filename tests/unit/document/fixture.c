@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "unit/document/temp_dir.h"
+
 struct sirix_bytes bytes_of(const char *text)
 {
     return (struct sirix_bytes){.data = text, .len = strlen(text)};
@@ -42,12 +44,32 @@ void fixture_open_on(struct fixture *f, struct sirix_backend *backend, const cha
     must(sirix_reader_open(backend, &f->reader, &err), &err, "reader");
 }
 
-void fixture_open(struct fixture *f)
+/* The map is small: documents make it grow. */
+static void open_on_lmdb(struct fixture *f)
 {
-    const struct sirix_memory_options options = {.seed = 1};
+    char dir[FIXTURE_DIR_BYTES] = "/tmp/sirix-document-XXXXXX";
+    const struct sirix_lmdb_options options = {
+        .dir = dir, .create = true, .no_sync = true, .map_bytes_min = 256 * 1024};
     struct sirix_backend *backend = NULL;
     struct sirix_error err = {0};
 
+    assert_non_null(mkdtemp(dir));
+    must(sirix_backend_open_lmdb(&options, &backend, &err), &err, "lmdb");
+    fixture_open_on(f, backend, dir, true);
+    memcpy(f->dir, dir, sizeof(dir));
+}
+
+void fixture_open(struct fixture *f)
+{
+    const struct sirix_memory_options options = {.seed = 1};
+    const char *lmdb = getenv("SIRIX_FIXTURE_LMDB");
+    struct sirix_backend *backend = NULL;
+    struct sirix_error err = {0};
+
+    if (lmdb != NULL && strcmp(lmdb, "1") == 0) {
+        open_on_lmdb(f);
+        return;
+    }
     must(sirix_backend_open_memory(&options, &backend, &err), &err, "memory");
     fixture_open_on(f, backend, NULL, true);
 }
@@ -58,6 +80,9 @@ void fixture_close(struct fixture *f)
     sirix_resource_unref(f->resource);
     sirix_database_close(f->database);
     sirix_committer_pool_stop(f->pool);
+    if (f->dir[0] != '\0') {
+        temp_dir_remove(f->dir);
+    }
 }
 
 void fixture_head(struct fixture *f, struct sirix_view *view)

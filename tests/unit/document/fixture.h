@@ -1,5 +1,5 @@
 /*
- * A database in memory with one resource, and the short forms that tests of documents use. Every helper
+ * A database with one resource, and the short forms that tests of documents use. Every helper
  * fails the test when what it does fails; the _expect forms want the failure.
  */
 #ifndef SIRIX_TESTS_DOCUMENT_FIXTURE_H
@@ -8,14 +8,18 @@
 #include "store/document/document.h"
 #include "store/document/edit.h"
 
+enum { FIXTURE_DIR_BYTES = 32 };
+
 struct fixture {
     struct sirix_committer_pool *pool;
     struct sirix_backend *backend; /* The database's. */
     struct sirix_database *database;
     struct sirix_resource *resource;
     struct sirix_reader *reader;
+    char dir[FIXTURE_DIR_BYTES]; /* LMDB's, removed at the end; empty: none. */
 };
 
+/* In memory; over LMDB if SIRIX_FIXTURE_LMDB=1, as each program runs a second time. */
 void fixture_open(struct fixture *f);
 /* Over a given backend, which is taken; create: the resource is made, else opened. */
 void fixture_open_on(struct fixture *f, struct sirix_backend *backend, const char *dir,
