@@ -31,7 +31,7 @@
  *   INTERSECT          e, e+; ops[i]: SIRIX_AST_INTERSECT, SIRIX_AST_EXCEPT
  *   INSTANCE_OF TREAT_AS CASTABLE_AS CAST_AS    e; type
  *   MAP                e, e+; the simple map `!`
- *   IF                 (condition, then)+, else?
+ *   IF                 (condition, then)+, else
  *   SWITCH             e, CASE+, default
  *   CASE               e+, result as last child
  *   TYPESWITCH         e, TYPE_CASE+, TYPE_CASE with no types
