@@ -8,10 +8,9 @@
 static enum sirix_status damaged(const struct sirix_document *document, uint64_t key,
                                  const char *what, struct sirix_error *err)
 {
-    return sirix_fail(err, SIRIX_CORRUPT,
-                      "node %" PRIu64 " of resource %s, revision %" PRIu64 ": %s", key,
-                      sirix_resource_name(document->view->resource),
-                      document->view->record.revision, what);
+    return sirix_fail(
+        err, SIRIX_CORRUPT, "node %" PRIu64 " of resource %s, revision %" PRIu64 ": %s", key,
+        sirix_resource_name(document->view->resource), document->view->record.revision, what);
 }
 
 enum sirix_status sirix_stored_row(struct sirix_document *document, uint64_t key,
@@ -180,11 +179,11 @@ enum sirix_status sirix_stored_member(struct sirix_document *document,
     if (!object->child_tree) {
         return member_inline(document, object, name, out_listed, out_found, err);
     }
-    enum sirix_status status = sirix_name_index_find(
-        document->reader, object->name_index_address,
-        sirix_name_hash_stored(
-            sirix_name_hash(sirix_resource_name_seed(resource), name->canonical)),
-        look, &candidate, err);
+    enum sirix_status status =
+        sirix_name_index_find(document->reader, object->name_index_address,
+                              sirix_name_hash_stored(sirix_name_hash(
+                                  sirix_resource_name_seed(resource), name->canonical)),
+                              look, &candidate, err);
     if (status == SIRIX_OK) {
         *out_listed = candidate.found ? candidate.key : *out_listed;
         *out_found = candidate.found;
@@ -278,8 +277,8 @@ enum sirix_status sirix_stored_list_init(struct sirix_stored_list *list,
         return SIRIX_OK;
     }
     if (list->tree) {
-        sirix_child_cursor_init(&list->from.cursor, document->reader,
-                                container->child_tree_address, first);
+        sirix_child_cursor_init(&list->from.cursor, document->reader, container->child_tree_address,
+                                first);
         return SIRIX_OK;
     }
     return sirix_node_children(container, list->from.keys, err);

@@ -122,9 +122,8 @@ enum sirix_status sirix_stored_list_init(struct sirix_stored_list *list,
 enum sirix_status sirix_stored_list_next_tree(struct sirix_stored_list *list, uint64_t *out_listed,
                                               struct sirix_error *err) SIRIX_MUST_CHECK;
 /* Only while left is not 0. */
-static inline enum sirix_status SIRIX_MUST_CHECK
-sirix_stored_list_next(struct sirix_stored_list *list, uint64_t *out_listed,
-                       struct sirix_error *err)
+static inline enum sirix_status SIRIX_MUST_CHECK sirix_stored_list_next(
+    struct sirix_stored_list *list, uint64_t *out_listed, struct sirix_error *err)
 {
     if (list->tree) {
         return sirix_stored_list_next_tree(list, out_listed, err);

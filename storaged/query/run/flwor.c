@@ -1,0 +1,358 @@
+/* The clauses of FLWOR expressions and the phases that they make. */
+#include "query/run/flwor.h"
+
+enum sirix_status sirix_run_bind(struct sirix_run *run, const struct sirix_plan *clause,
+                                 struct sirix_slot *slot, const struct sirix_sequence *value,
+                                 struct sirix_query_error *err)
+{
+    bool matches = true;
+    char type[128];
+    enum sirix_status status = SIRIX_OK;
+
+    if (clause->typed) {
+        status = sirix_sequence_matches(&run->work, value, &clause->type, &matches, err);
+        if (status == SIRIX_OK && !matches) {
+            sirix_sequence_type_show(&clause->type, type, sizeof(type));
+            return sirix_query_fail_at(err, clause->line, clause->column, "XPTY0004",
+                                       "the value of the variable is not of type %s", type);
+        }
+    }
+    if (status == SIRIX_OK) {
+        sirix_slot_set(slot, value);
+    }
+    return status;
+}
+
+/* --- for ------------------------------------------------------------------------------------------- */
+
+/* Holds a first array back until it is known whether it is the only item. */
+struct unwrap_sink {
+    struct sirix_sink sink;
+    struct sirix_sink *outer;
+    struct sirix_item held;
+    bool started;
+};
+
+static enum sirix_status take_unwrap(struct sirix_sink *sink, struct sirix_run *run,
+                                     const struct sirix_item *item, struct sirix_query_error *err)
+{
+    struct unwrap_sink *unwrap = (struct unwrap_sink *)sink;
+    enum sirix_status status = SIRIX_OK;
+
+    if (!unwrap->started && item->kind == SIRIX_ITEM_ARRAY) {
+        unwrap->held = *item;
+        unwrap->started = true;
+        run->kept++;
+        return SIRIX_OK;
+    }
+    unwrap->started = true;
+    if (unwrap->held.kind != SIRIX_ITEM_NONE) {
+        const struct sirix_item held = unwrap->held;
+
+        unwrap->held = (struct sirix_item){0};
+        status = unwrap->outer->take(unwrap->outer, run, &held, err);
+    }
+    return status == SIRIX_OK ? unwrap->outer->take(unwrap->outer, run, item, err) : status;
+}
+
+enum sirix_status sirix_run_for_items(struct sirix_run *run, const struct sirix_plan *clause,
+                                      struct sirix_sink *sink, struct sirix_query_error *err)
+{
+    const struct sirix_plan *items = clause->children[0];
+    struct unwrap_sink unwrap = {.sink = {.take = take_unwrap, .want = UINT64_MAX}, .outer = sink};
+    struct sirix_item only = {0};
+    bool many = false;
+
+    if ((clause->flags & SIRIX_PLAN_UNWRAP) == 0) {
+        return sirix_run_push(run, items, sink, err);
+    }
+    enum sirix_status status = sirix_run_few(run, items, &only, &many, err);
+    if (status != SIRIX_OK || (!many && only.kind == SIRIX_ITEM_NONE)) {
+        return status;
+    }
+    if (!many) {
+        return only.kind == SIRIX_ITEM_ARRAY ? sirix_run_children(run, &only, sink, err)
+                                             : sink->take(sink, run, &only, err);
+    }
+    status = sirix_run_push(run, items, &unwrap.sink, err);
+    if (status == SIRIX_OK && unwrap.held.kind != SIRIX_ITEM_NONE) {
+        status = sirix_run_children(run, &unwrap.held, sink, err);
+    }
+    return status;
+}
+
+struct for_sink {
+    struct sirix_sink sink;
+    struct sirix_flwor *flwor;
+    const struct sirix_plan *clause;
+    uint32_t next;
+    uint64_t position;
+};
+
+static enum sirix_status for_tuple(struct sirix_run *run, struct for_sink *at,
+                                   const struct sirix_item *item, struct sirix_query_error *err)
+{
+    const struct sirix_plan *clause = at->clause;
+    enum sirix_status status = SIRIX_OK;
+
+    if (clause->typed) {
+        struct sirix_item copy = *item;
+        const struct sirix_sequence value =
+            item->kind == SIRIX_ITEM_NONE ? (struct sirix_sequence){0} : sirix_sequence_of(&copy);
+
+        status = sirix_run_bind(run, clause, &run->frame[clause->slot], &value, err);
+    } else if (item->kind == SIRIX_ITEM_NONE) {
+        run->frame[clause->slot].value = (struct sirix_sequence){0};
+    } else {
+        sirix_slot_set_item(&run->frame[clause->slot], item);
+    }
+    if (status == SIRIX_OK && clause->position_slot != SIRIX_PLAN_NO_SLOT) {
+        const struct sirix_item position = sirix_item_integer((int64_t)at->position);
+
+        sirix_slot_set_item(&run->frame[clause->position_slot], &position);
+    }
+    return status == SIRIX_OK ? sirix_flwor_chain(run, at->flwor, at->next, err) : status;
+}
+
+static enum sirix_status take_for(struct sirix_sink *sink, struct sirix_run *run,
+                                  const struct sirix_item *item, struct sirix_query_error *err)
+{
+    struct for_sink *at = (struct for_sink *)sink;
+    const struct sirix_turn_mark turn = sirix_run_turn_begin(run);
+
+    at->position++;
+    enum sirix_status status = for_tuple(run, at, item, err);
+    sirix_run_turn_end(run, &turn);
+    return status;
+}
+
+static enum sirix_status for_clause(struct sirix_run *run, struct sirix_flwor *flwor,
+                                    uint32_t clause, struct sirix_query_error *err)
+{
+    const struct sirix_plan *plan = flwor->plan->children[clause];
+    struct for_sink at = {.sink = {.take = take_for, .want = UINT64_MAX},
+                          .flwor = flwor,
+                          .clause = plan,
+                          .next = clause + 1};
+
+    if (flwor->joins != NULL && flwor->joins[clause] != NULL) {
+        return sirix_flwor_join_give(run, flwor->joins[clause], flwor, clause, err);
+    }
+    enum sirix_status status = sirix_run_for_items(run, plan, &at.sink, err);
+    if (status == SIRIX_OK && at.position == 0 && (plan->flags & SIRIX_PLAN_ALLOWING_EMPTY) != 0) {
+        const struct sirix_item none = {0};
+
+        status = for_tuple(run, &at, &none, err);
+    }
+    return status;
+}
+
+/* --- The other clauses ----------------------------------------------------------------------------- */
+
+static enum sirix_status let_clause(struct sirix_run *run, const struct sirix_plan *clause,
+                                    struct sirix_query_error *err)
+{
+    struct sirix_slot *slot = &run->frame[clause->slot];
+    struct sirix_sequence value = {0};
+    struct sirix_item item = {0};
+    bool many = clause->typed;
+    enum sirix_status status = SIRIX_OK;
+
+    if (!clause->typed) {
+        status = sirix_run_few(run, clause->children[0], &item, &many, err);
+    }
+    if (status == SIRIX_OK && !many) {
+        if (item.kind == SIRIX_ITEM_NONE) {
+            slot->value = (struct sirix_sequence){0};
+        } else {
+            sirix_slot_set_item(slot, &item);
+        }
+        return SIRIX_OK;
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_run_all(run, clause->children[0], &value, err);
+    }
+    return status == SIRIX_OK ? sirix_run_bind(run, clause, slot, &value, err) : status;
+}
+
+enum sirix_status sirix_flwor_chain(struct sirix_run *run, struct sirix_flwor *flwor,
+                                    uint32_t clause, struct sirix_query_error *err)
+{
+    enum sirix_status status = sirix_run_deep(run, err);
+
+    for (; status == SIRIX_OK && clause < flwor->stop; clause++) {
+        const struct sirix_plan *plan = flwor->plan->children[clause];
+        bool truth = true;
+
+        switch ((enum sirix_plan_kind)plan->kind) {
+        case SIRIX_PLAN_FOR:
+            return for_clause(run, flwor, clause, err);
+        case SIRIX_PLAN_WINDOW:
+            return sirix_flwor_window(run, flwor, clause, err);
+        case SIRIX_PLAN_LET:
+            status = let_clause(run, plan, err);
+            break;
+        case SIRIX_PLAN_WHERE:
+            status = sirix_run_truth(run, plan->children[0], &truth, err);
+            if (status == SIRIX_OK && !truth) {
+                return SIRIX_OK;
+            }
+            break;
+        default: { /* COUNT */
+            const struct sirix_item number = sirix_item_integer((int64_t)++flwor->counts[clause]);
+
+            sirix_slot_set_item(&run->frame[plan->slot], &number);
+            break;
+        }
+        }
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (flwor->groups != NULL) {
+        return sirix_flwor_groups_add(run, flwor->groups, err);
+    }
+    if (flwor->order != NULL) {
+        return sirix_flwor_order_add(run, flwor->order, err);
+    }
+    return sirix_run_push(run, flwor->plan->children[flwor->clause_count], flwor->sink, err);
+}
+
+/* --- Phases ---------------------------------------------------------------------------------------- */
+
+static uint32_t next_stop(const struct sirix_flwor *flwor, uint32_t from)
+{
+    uint32_t clause = from;
+
+    while (clause < flwor->clause_count &&
+           flwor->plan->children[clause]->kind != SIRIX_PLAN_GROUP &&
+           flwor->plan->children[clause]->kind != SIRIX_PLAN_ORDER) {
+        clause++;
+    }
+    return clause;
+}
+
+/* Whether an expression gives exactly one item whatever happens. */
+static bool gives_one(const struct sirix_flwor *flwor, const struct sirix_plan *plan)
+{
+    switch ((enum sirix_plan_kind)plan->kind) {
+    case SIRIX_PLAN_CONSTANT:
+    case SIRIX_PLAN_OBJECT:
+    case SIRIX_PLAN_ARRAY:
+    case SIRIX_PLAN_CONCAT:
+    case SIRIX_PLAN_COMPARE_ANY:
+    case SIRIX_PLAN_AND:
+    case SIRIX_PLAN_OR:
+    case SIRIX_PLAN_NOT:
+        return true;
+    case SIRIX_PLAN_VARIABLE:
+        break;
+    default:
+        return false;
+    }
+    /* A variable of a for that is not grouped afterwards. */
+    bool one = false;
+    for (uint32_t i = 0; i < flwor->clause_count; i++) {
+        const struct sirix_plan *clause = flwor->plan->children[i];
+
+        if (clause->kind == SIRIX_PLAN_FOR && clause->slot == plan->slot) {
+            one = (clause->flags & SIRIX_PLAN_ALLOWING_EMPTY) == 0;
+        } else if (clause->kind == SIRIX_PLAN_GROUP) {
+            one = false;
+        }
+    }
+    return one;
+}
+
+/* How many tuples an order by has to give out: all, unless each becomes one item of a limited sink. */
+static uint64_t order_want(const struct sirix_run *run, const struct sirix_flwor *flwor,
+                           uint32_t order)
+{
+    if (run->naive || flwor->sink->want == UINT64_MAX || order + 1 != flwor->clause_count ||
+        !gives_one(flwor, flwor->plan->children[flwor->clause_count])) {
+        return UINT64_MAX;
+    }
+    return flwor->sink->want;
+}
+
+/* The source of a phase: the one empty tuple, or what the phase before has taken in. */
+struct source {
+    struct sirix_flwor_groups *groups;
+    struct sirix_flwor_order *order;
+};
+
+static enum sirix_status run_phase(struct sirix_run *run, struct sirix_flwor *flwor,
+                                   const struct source *source, uint32_t start,
+                                   struct sirix_query_error *err)
+{
+    if (source->groups != NULL) {
+        return sirix_flwor_groups_give(run, source->groups, flwor, start, err);
+    }
+    if (source->order != NULL) {
+        return sirix_flwor_order_give(run, source->order, flwor, start, err);
+    }
+    return sirix_flwor_chain(run, flwor, start, err);
+}
+
+static enum sirix_status find_joins(struct sirix_run *run, struct sirix_flwor *flwor,
+                                    struct sirix_query_error *err)
+{
+    void *memory = NULL;
+    enum sirix_status status = SIRIX_OK;
+
+    for (uint32_t i = 1; i < flwor->clause_count && status == SIRIX_OK && !run->naive; i++) {
+        struct sirix_flwor_join *join = NULL;
+
+        if (flwor->plan->children[i]->kind != SIRIX_PLAN_FOR) {
+            continue;
+        }
+        status = sirix_flwor_join_find(run, flwor, i, &join, err);
+        if (status == SIRIX_OK && join != NULL && flwor->joins == NULL) {
+            status = sirix_arena_calloc(run->work.arena, flwor->clause_count, sizeof(*flwor->joins),
+                                        &memory, &err->base);
+            flwor->joins = memory;
+        }
+        if (status == SIRIX_OK && join != NULL) {
+            flwor->joins[i] = join;
+        }
+    }
+    return status;
+}
+
+enum sirix_status sirix_run_flwor(struct sirix_run *run, const struct sirix_plan *plan,
+                                  struct sirix_sink *sink, struct sirix_query_error *err)
+{
+    struct sirix_flwor flwor = {.plan = plan, .sink = sink, .clause_count = plan->child_count - 1};
+    struct source source = {0};
+    uint32_t start = 0;
+    void *memory = NULL;
+    enum sirix_status status = sirix_arena_calloc(run->work.arena, flwor.clause_count,
+                                                  sizeof(*flwor.counts), &memory, &err->base);
+
+    flwor.counts = memory;
+    if (status == SIRIX_OK) {
+        status = find_joins(run, &flwor, err);
+    }
+    while (status == SIRIX_OK) {
+        const uint64_t kept = run->kept;
+
+        flwor.stop = next_stop(&flwor, start);
+        flwor.groups = NULL;
+        flwor.order = NULL;
+        if (flwor.stop == flwor.clause_count) {
+            return run_phase(run, &flwor, &source, start, err);
+        }
+        const struct sirix_plan *clause = plan->children[flwor.stop];
+        status = clause->kind == SIRIX_PLAN_GROUP
+                     ? sirix_flwor_groups_new(run, clause, &flwor.groups, err)
+                     : sirix_flwor_order_new(run, clause, order_want(run, &flwor, flwor.stop),
+                                             &flwor.order, err);
+        if (status == SIRIX_OK) {
+            status = run_phase(run, &flwor, &source, start, err);
+        }
+        run->kept = kept;
+        source = (struct source){.groups = flwor.groups, .order = flwor.order};
+        start = flwor.stop + 1;
+    }
+    return status;
+}

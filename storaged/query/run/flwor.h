@@ -1,0 +1,73 @@
+/*
+ * FLWOR expressions: a chain of clauses, each of which hands every tuple on to the next one.
+ *
+ * Phases     group by and order by take in all tuples before they give any out; between them tuples
+ *            stream. A phase runs the clauses from `start` up to such a clause (`stop`) or the return.
+ * Tuples     are the slots of the frame: nothing is copied while they stream.
+ *
+ * Private to this folder.
+ */
+#ifndef SIRIX_QUERY_RUN_FLWOR_H
+#define SIRIX_QUERY_RUN_FLWOR_H
+
+#include "query/run/run.h"
+
+struct sirix_flwor_groups;
+struct sirix_flwor_order;
+struct sirix_flwor_join;
+
+struct sirix_flwor {
+    const struct sirix_plan *plan;
+    struct sirix_sink *sink;
+    uint32_t clause_count;
+    uint32_t stop; /* The clause that takes the tuples of this phase; clause_count: the return. */
+    uint64_t *counts;                  /* Of COUNT clauses, one a clause. */
+    struct sirix_flwor_groups *groups; /* That the phase fills. */
+    struct sirix_flwor_order *order;
+    struct sirix_flwor_join **joins; /* One a clause, NULL where there is none. */
+};
+
+/* Runs the clauses from `clause` on for the tuple in the frame. */
+enum sirix_status sirix_flwor_chain(struct sirix_run *run, struct sirix_flwor *flwor,
+                                    uint32_t clause,
+                                    struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+/* window.c: all windows over the clause's items, each handed on. */
+enum sirix_status sirix_flwor_window(struct sirix_run *run, struct sirix_flwor *flwor,
+                                     uint32_t clause,
+                                     struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+/* group.c */
+enum sirix_status sirix_flwor_groups_new(struct sirix_run *run, const struct sirix_plan *clause,
+                                         struct sirix_flwor_groups **out,
+                                         struct sirix_query_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_flwor_groups_add(struct sirix_run *run, struct sirix_flwor_groups *groups,
+                                         struct sirix_query_error *err) SIRIX_MUST_CHECK;
+/* Binds each group's variables and hands it on, in order of first appearance. */
+enum sirix_status sirix_flwor_groups_give(struct sirix_run *run, struct sirix_flwor_groups *groups,
+                                          struct sirix_flwor *flwor, uint32_t next,
+                                          struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+/* order.c. want: no more tuples than these will be looked at. */
+enum sirix_status sirix_flwor_order_new(struct sirix_run *run, const struct sirix_plan *clause,
+                                        uint64_t want, struct sirix_flwor_order **out,
+                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_flwor_order_add(struct sirix_run *run, struct sirix_flwor_order *order,
+                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_flwor_order_give(struct sirix_run *run, struct sirix_flwor_order *order,
+                                         struct sirix_flwor *flwor, uint32_t next,
+                                         struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * join.c. Looks for a FOR whose items do not depend on the tuple and a WHERE behind it that compares
+ * them for equality with something else of the tuple: *out NULL: there is none.
+ */
+enum sirix_status sirix_flwor_join_find(struct sirix_run *run, struct sirix_flwor *flwor,
+                                        uint32_t clause, struct sirix_flwor_join **out,
+                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
+/* Binds each item that matches the tuple, in order, and hands it on. */
+enum sirix_status sirix_flwor_join_give(struct sirix_run *run, struct sirix_flwor_join *join,
+                                        struct sirix_flwor *flwor, uint32_t clause,
+                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+#endif

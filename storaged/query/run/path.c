@@ -1,0 +1,533 @@
+/*
+ * Steps into objects and arrays: .name, =>>name, ?key, [[n]], slices, [] and projections. Each maps over
+ * all items of its base and passes over those that it does not fit.
+ */
+#include "query/run/run.h"
+
+bool sirix_run_position(int64_t position, uint64_t size, uint64_t *out)
+{
+    if (position < 0) {
+        const uint64_t back = UINT64_C(0) - (uint64_t)position;
+
+        if (back > size) {
+            return false;
+        }
+        *out = size - back;
+        return true;
+    }
+    *out = (uint64_t)position;
+    return (uint64_t)position < size;
+}
+
+enum sirix_status sirix_run_key(struct sirix_run *run, const struct sirix_plan *key,
+                                struct sirix_bytes *out, struct sirix_query_error *err)
+{
+    struct sirix_item item = {0};
+
+    if (key->kind == SIRIX_PLAN_CONSTANT && key->item.kind == SIRIX_ITEM_STRING) {
+        *out = sirix_item_bytes(key->item);
+        return SIRIX_OK;
+    }
+    enum sirix_status status = sirix_run_atom(run, key, &item, err);
+    if (status == SIRIX_OK && item.kind == SIRIX_ITEM_NONE) {
+        return sirix_query_fail_at(err, key->line, key->column, "XPTY0004",
+                                   "a field name is expected, not an empty sequence");
+    }
+    return status == SIRIX_OK ? sirix_item_text(&run->work, item, out, err) : status;
+}
+
+/* The name of a step: one that does not change is kept with what the store knows of it. */
+static enum sirix_status name_of(struct sirix_run *run, const struct sirix_plan *key,
+                                 struct sirix_run_name *spare, struct sirix_run_name **out,
+                                 struct sirix_query_error *err)
+{
+    void *memory = NULL;
+
+    if (key->kind != SIRIX_PLAN_CONSTANT || key->item.kind != SIRIX_ITEM_STRING) {
+        *spare = (struct sirix_run_name){0};
+        *out = spare;
+        return sirix_run_key(run, key, &spare->plain, err);
+    }
+    if (key->run == NULL) {
+        enum sirix_status status =
+            sirix_arena_calloc(run->keep, 1, sizeof(struct sirix_run_name), &memory, &err->base);
+        if (status != SIRIX_OK) {
+            return status;
+        }
+        ((struct sirix_run_name *)memory)->plain = sirix_item_bytes(key->item);
+        *sirix_run_cache(key) = memory;
+    }
+    *out = key->run;
+    return SIRIX_OK;
+}
+
+static enum sirix_status field_named(struct sirix_run *run, struct sirix_run_name *name,
+                                     const struct sirix_item *base, struct sirix_item *out,
+                                     struct sirix_query_error *err)
+{
+    if (base->kind != SIRIX_ITEM_OBJECT) {
+        *out = (struct sirix_item){0};
+        return SIRIX_OK;
+    }
+    if (run->store != NULL && sirix_container_is_stored(*base)) {
+        return run->store->field(run, base, name, out, err);
+    }
+    return sirix_object_field(&run->work, *base, name->plain, out, err);
+}
+
+enum sirix_status sirix_run_field_of(struct sirix_run *run, const struct sirix_plan *plan,
+                                     const struct sirix_item *base, struct sirix_item *out,
+                                     struct sirix_query_error *err)
+{
+    struct sirix_run_name spare;
+    struct sirix_run_name *name = NULL;
+    enum sirix_status status = name_of(run, plan->children[1], &spare, &name, err);
+
+    return status == SIRIX_OK ? field_named(run, name, base, out, err) : status;
+}
+
+/* --- Children -------------------------------------------------------------------------------------- */
+
+enum sirix_status sirix_run_children(struct sirix_run *run, const struct sirix_item *container,
+                                     struct sirix_sink *sink, struct sirix_query_error *err)
+{
+    struct sirix_cursor cursor;
+
+    if (run->store != NULL && sirix_container_is_stored(*container)) {
+        return run->store->children(run, container, sink, err);
+    }
+    enum sirix_status status = sirix_cursor_start(&run->work, *container, &cursor, err);
+    while (status == SIRIX_OK) {
+        struct sirix_item child = {0};
+
+        status = sirix_work_tick(&run->work, 1, err);
+        if (status == SIRIX_OK) {
+            status = sirix_cursor_next(&run->work, &cursor, NULL, &child, err);
+        }
+        if (status != SIRIX_OK || child.kind == SIRIX_ITEM_NONE) {
+            break;
+        }
+        status = sink->take(sink, run, &child, err);
+    }
+    return status;
+}
+
+/* --- Descendants ----------------------------------------------------------------------------------- */
+
+struct level {
+    struct sirix_cursor cursor;
+    struct level *up;
+};
+
+static enum sirix_status open_level(struct sirix_run *run, struct sirix_item container,
+                                    struct level **levels, struct sirix_query_error *err)
+{
+    void *memory = NULL;
+    enum sirix_status status =
+        sirix_arena_alloc(run->work.arena, sizeof(struct level), &memory, &err->base);
+
+    if (status == SIRIX_OK) {
+        struct level *level = memory;
+
+        level->up = *levels;
+        status = sirix_cursor_start(&run->work, container, &level->cursor, err);
+        *levels = level;
+    }
+    return status;
+}
+
+static enum sirix_status descend(struct sirix_run *run, const struct sirix_item *from,
+                                 struct sirix_run_name *wanted, struct sirix_sink *sink,
+                                 struct sirix_query_error *err)
+{
+    struct level *levels = NULL;
+    enum sirix_status status = SIRIX_OK;
+
+    if (!sirix_item_is_structured(*from)) {
+        return SIRIX_OK;
+    }
+    if (run->store != NULL && sirix_container_is_stored(*from)) {
+        return run->store->descendants(run, from, wanted, sink, err);
+    }
+    status = open_level(run, *from, &levels, err);
+    while (status == SIRIX_OK && levels != NULL) {
+        struct sirix_bytes name = {0};
+        struct sirix_item child = {0};
+
+        status = sirix_work_tick(&run->work, 1, err);
+        if (status == SIRIX_OK) {
+            status = sirix_cursor_next(&run->work, &levels->cursor, &name, &child, err);
+        }
+        if (status != SIRIX_OK) {
+            break;
+        }
+        if (child.kind == SIRIX_ITEM_NONE) {
+            levels = levels->up;
+            continue;
+        }
+        if (levels->cursor.container.kind == SIRIX_ITEM_OBJECT &&
+            sirix_bytes_equal(name, wanted->plain)) {
+            status = sink->take(sink, run, &child, err);
+        }
+        if (status == SIRIX_OK && sirix_item_is_structured(child)) {
+            status = sirix_container_is_stored(child)
+                         ? run->store->descendants(run, &child, wanted, sink, err)
+                         : open_level(run, child, &levels, err);
+        }
+    }
+    return status;
+}
+
+/* --- ?key ------------------------------------------------------------------------------------------ */
+
+static enum sirix_status look_up(struct sirix_run *run, const struct sirix_plan *plan,
+                                 const struct sirix_item *base, struct sirix_sink *sink,
+                                 struct sirix_query_error *err)
+{
+    struct sirix_sequence keys = {0};
+    enum sirix_status status = SIRIX_OK;
+
+    if (!sirix_item_is_structured(*base)) {
+        return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
+                                   "? looks into objects and arrays, not into %s",
+                                   sirix_type_name((enum sirix_type)base->type));
+    }
+    if (plan->child_count < 2 || plan->children[1] == NULL) {
+        return sirix_run_children(run, base, sink, err);
+    }
+    status = sirix_run_all(run, plan->children[1], &keys, err);
+    for (size_t i = 0; i < keys.count && status == SIRIX_OK; i++) {
+        struct sirix_item key = {0};
+        struct sirix_item found = {0};
+        struct sirix_bytes name = {0};
+
+        status = sirix_item_atomise(sirix_sequence_at(&keys, i), &key, err);
+        if (status == SIRIX_OK && base->kind == SIRIX_ITEM_OBJECT) {
+            status = sirix_item_text(&run->work, key, &name, err);
+            if (status == SIRIX_OK) {
+                status = sirix_object_field(&run->work, *base, name, &found, err);
+            }
+        } else if (status == SIRIX_OK) {
+            uint64_t size = 0;
+
+            status = sirix_container_size(&run->work, *base, &size, err);
+            if (status == SIRIX_OK && key.kind != SIRIX_ITEM_INTEGER) {
+                status = sirix_query_fail(err, "XPTY0004", "a position in an array is an integer");
+            } else if (status == SIRIX_OK &&
+                       (key.value.integer < 1 || (uint64_t)key.value.integer > size)) {
+                status = sirix_query_fail(err, "FOAY0001", "the array has no such position");
+            } else if (status == SIRIX_OK) {
+                status = sirix_array_element(&run->work, *base, (uint64_t)key.value.integer - 1,
+                                             &found, err);
+            }
+        }
+        if (status == SIRIX_OK && found.kind != SIRIX_ITEM_NONE) {
+            status = sink->take(sink, run, &found, err);
+        }
+    }
+    return status;
+}
+
+/* --- [[n]] and slices ------------------------------------------------------------------------------ */
+
+static enum sirix_status member(struct sirix_run *run, const struct sirix_plan *plan,
+                                const struct sirix_item *base, struct sirix_sink *sink,
+                                struct sirix_query_error *err)
+{
+    const int64_t first = (plan->flags & SIRIX_PLAN_MEMBER_FROM_0) != 0 ? 0 : 1;
+    struct sirix_item index = {0};
+    struct sirix_item found = {0};
+
+    if (base->kind != SIRIX_ITEM_ARRAY) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = sirix_run_atom(run, plan->children[1], &index, err);
+    if (status != SIRIX_OK || index.kind == SIRIX_ITEM_NONE) {
+        return status;
+    }
+    if (index.kind != SIRIX_ITEM_INTEGER) {
+        if (index.kind == SIRIX_ITEM_BIG_INTEGER) {
+            return SIRIX_OK;
+        }
+        status = sirix_item_cast(&run->work, index, SIRIX_TYPE_INTEGER, &index, err);
+    }
+    if (status != SIRIX_OK || index.kind != SIRIX_ITEM_INTEGER || index.value.integer < first) {
+        return status;
+    }
+    status = sirix_array_element(&run->work, *base, (uint64_t)(index.value.integer - first), &found,
+                                 err);
+    if (status == SIRIX_OK && found.kind != SIRIX_ITEM_NONE) {
+        status = sink->take(sink, run, &found, err);
+    }
+    return status;
+}
+
+struct slice {
+    bool has_from;
+    bool has_to;
+    int64_t from;
+    int64_t to;
+    int64_t step;
+};
+
+static enum sirix_status slice_part(struct sirix_run *run, const struct sirix_plan *plan,
+                                    uint32_t child, bool *out_has, int64_t *out,
+                                    struct sirix_query_error *err)
+{
+    struct sirix_item item = {0};
+    enum sirix_status status = SIRIX_OK;
+
+    if (child >= plan->child_count || plan->children[child] == NULL) {
+        return SIRIX_OK;
+    }
+    status = sirix_run_atom(run, plan->children[child], &item, err);
+    if (status != SIRIX_OK || item.kind == SIRIX_ITEM_NONE) {
+        return status;
+    }
+    if (item.kind != SIRIX_ITEM_INTEGER) {
+        return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
+                                   "the parts of a slice are integers, not %s",
+                                   sirix_type_name((enum sirix_type)item.type));
+    }
+    *out_has = true;
+    *out = item.value.integer;
+    return SIRIX_OK;
+}
+
+/* As Python does it: negative ends count from the end, everything is cut to what there is. */
+static int64_t slice_end(int64_t at, int64_t size, int64_t low, int64_t high)
+{
+    if (at < 0) {
+        at += size;
+    }
+    return at < low ? low : at > high ? high : at;
+}
+
+static enum sirix_status slice_of(struct sirix_run *run, const struct slice *slice,
+                                  const struct sirix_item *array, struct sirix_item *out,
+                                  struct sirix_query_error *err)
+{
+    struct sirix_sequence members = {0};
+    uint64_t count = 0;
+    enum sirix_status status = sirix_container_size(&run->work, *array, &count, err);
+    const int64_t size = (int64_t)count;
+    const bool back = slice->step < 0;
+    int64_t at = back ? size - 1 : 0;
+    int64_t end = back ? -1 : size;
+
+    if (slice->has_from) {
+        at = slice_end(slice->from, size, back ? -1 : 0, back ? size - 1 : size);
+    }
+    if (slice->has_to) {
+        end = slice_end(slice->to, size, back ? -1 : 0, back ? size - 1 : size);
+    }
+    while (status == SIRIX_OK && (back ? at > end : at < end)) {
+        struct sirix_item item = {0};
+
+        status = sirix_work_tick(&run->work, 1, err);
+        if (status == SIRIX_OK) {
+            status = sirix_array_element(&run->work, *array, (uint64_t)at, &item, err);
+        }
+        if (status == SIRIX_OK) {
+            status = sirix_sequence_append(&run->work, &members, item, err);
+        }
+        if (__builtin_add_overflow(at, slice->step, &at)) {
+            break;
+        }
+    }
+    return status == SIRIX_OK ? sirix_array_from(&run->work, &members, out, err) : status;
+}
+
+static enum sirix_status slice_step(struct sirix_run *run, const struct sirix_plan *plan,
+                                    const struct sirix_item *base, struct sirix_sink *sink,
+                                    struct sirix_query_error *err)
+{
+    struct slice slice = {.step = 1};
+    struct sirix_item result = {0};
+    bool has_step = false;
+
+    if (base->kind != SIRIX_ITEM_ARRAY) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = slice_part(run, plan, 1, &slice.has_from, &slice.from, err);
+    if (status == SIRIX_OK) {
+        status = slice_part(run, plan, 2, &slice.has_to, &slice.to, err);
+    }
+    if (status == SIRIX_OK) {
+        status = slice_part(run, plan, 3, &has_step, &slice.step, err);
+    }
+    if (status == SIRIX_OK && slice.step == 0) {
+        return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
+                                   "the step of a slice is 0");
+    }
+    if (status == SIRIX_OK) {
+        status = slice_of(run, &slice, base, &result, err);
+    }
+    return status == SIRIX_OK ? sink->take(sink, run, &result, err) : status;
+}
+
+/* --- {a,b} ----------------------------------------------------------------------------------------- */
+
+static enum sirix_status project(struct sirix_run *run, const struct sirix_plan *plan,
+                                 const struct sirix_item *base, struct sirix_sink *sink,
+                                 struct sirix_query_error *err)
+{
+    struct sirix_item result = {0};
+    enum sirix_status status = SIRIX_OK;
+
+    if (base->kind != SIRIX_ITEM_OBJECT) {
+        return sink->take(sink, run, base, err);
+    }
+    status = sirix_object_new(&run->work, plan->child_count - 1, &result, err);
+    for (uint32_t i = 1; i < plan->child_count && status == SIRIX_OK; i++) {
+        struct sirix_run_name spare;
+        struct sirix_run_name *name = NULL;
+        struct sirix_item value = {0};
+
+        status = name_of(run, plan->children[i], &spare, &name, err);
+        if (status == SIRIX_OK) {
+            status = field_named(run, name, base, &value, err);
+        }
+        if (status == SIRIX_OK && value.kind != SIRIX_ITEM_NONE) {
+            status = sirix_object_set(&run->work, result, name->plain, value, err);
+        }
+    }
+    return status == SIRIX_OK ? sink->take(sink, run, &result, err) : status;
+}
+
+/* --- A step over all items of its base --------------------------------------------------------------- */
+
+static enum sirix_status step(struct sirix_run *run, const struct sirix_plan *plan,
+                              const struct sirix_item *base, struct sirix_sink *sink,
+                              struct sirix_query_error *err)
+{
+    struct sirix_run_name spare;
+    struct sirix_run_name *name = NULL;
+    struct sirix_item found = {0};
+    enum sirix_status status = SIRIX_OK;
+
+    switch ((enum sirix_plan_kind)plan->kind) {
+    case SIRIX_PLAN_FIELD:
+        status = sirix_run_field_of(run, plan, base, &found, err);
+        return status == SIRIX_OK && found.kind != SIRIX_ITEM_NONE
+                   ? sink->take(sink, run, &found, err)
+                   : status;
+    case SIRIX_PLAN_DESCENDANT:
+        status = name_of(run, plan->children[1], &spare, &name, err);
+        return status == SIRIX_OK ? descend(run, base, name, sink, err) : status;
+    case SIRIX_PLAN_LOOKUP:
+        return look_up(run, plan, base, sink, err);
+    case SIRIX_PLAN_MEMBER:
+        return member(run, plan, base, sink, err);
+    case SIRIX_PLAN_SLICE:
+        return slice_step(run, plan, base, sink, err);
+    case SIRIX_PLAN_PROJECT:
+        return project(run, plan, base, sink, err);
+    default: /* UNBOX */
+        return base->kind == SIRIX_ITEM_ARRAY ? sirix_run_children(run, base, sink, err) : SIRIX_OK;
+    }
+}
+
+struct step_sink {
+    struct sirix_sink sink;
+    struct sirix_sink *outer;
+    const struct sirix_plan *plan;
+};
+
+static enum sirix_status take_step(struct sirix_sink *sink, struct sirix_run *run,
+                                   const struct sirix_item *item, struct sirix_query_error *err)
+{
+    struct step_sink *at = (struct step_sink *)sink;
+    const struct sirix_turn_mark turn = sirix_run_turn_begin(run);
+    enum sirix_status status = step(run, at->plan, item, at->outer, err);
+
+    sirix_run_turn_end(run, &turn);
+    return status;
+}
+
+enum sirix_status sirix_run_path(struct sirix_run *run, const struct sirix_plan *plan,
+                                 struct sirix_sink *sink, struct sirix_query_error *err)
+{
+    struct step_sink at = {
+        .sink = {.take = take_step, .want = UINT64_MAX}, .outer = sink, .plan = plan};
+    struct sirix_item base = {0};
+    bool many = false;
+    enum sirix_status status = sirix_run_few(run, plan->children[0], &base, &many, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (many) {
+        return sirix_run_push(run, plan->children[0], &at.sink, err);
+    }
+    return base.kind == SIRIX_ITEM_NONE ? SIRIX_OK : step(run, plan, &base, sink, err);
+}
+
+/* --- Counting -------------------------------------------------------------------------------------- */
+
+struct count_sink {
+    struct sirix_sink sink;
+    const struct sirix_plan *plan;
+    uint64_t count;
+};
+
+static enum sirix_status count_step(struct sirix_run *run, const struct sirix_plan *plan,
+                                    const struct sirix_item *base, uint64_t *count,
+                                    struct sirix_query_error *err)
+{
+    struct sirix_run_name spare;
+    struct sirix_run_name *name = NULL;
+    uint64_t more = 0;
+    enum sirix_status status = SIRIX_OK;
+
+    if (plan->kind == SIRIX_PLAN_UNBOX) {
+        if (base->kind == SIRIX_ITEM_ARRAY) {
+            status = sirix_container_size(&run->work, *base, &more, err);
+        }
+    } else if (sirix_item_is_structured(*base)) {
+        status = name_of(run, plan->children[1], &spare, &name, err);
+        if (status == SIRIX_OK) {
+            status = run->store->count_descendants(run, base, name, &more, err);
+        }
+    }
+    *count += more;
+    return status;
+}
+
+static enum sirix_status take_count(struct sirix_sink *sink, struct sirix_run *run,
+                                    const struct sirix_item *item, struct sirix_query_error *err)
+{
+    struct count_sink *at = (struct count_sink *)sink;
+
+    return count_step(run, at->plan, item, &at->count, err);
+}
+
+enum sirix_status sirix_run_count_path(struct sirix_run *run, const struct sirix_plan *plan,
+                                       uint64_t *out_count, bool *out_known,
+                                       struct sirix_query_error *err)
+{
+    struct count_sink at = {.sink = {.take = take_count, .want = UINT64_MAX}, .plan = plan};
+    struct sirix_item base = {0};
+    bool many = false;
+    enum sirix_status status = SIRIX_OK;
+
+    *out_known = false;
+    if (run->naive || (plan->kind != SIRIX_PLAN_UNBOX && plan->kind != SIRIX_PLAN_DESCENDANT)) {
+        return SIRIX_OK;
+    }
+    if (plan->kind == SIRIX_PLAN_DESCENDANT) {
+        status = sirix_run_few(run, plan->children[0], &base, &many, err);
+        if (status != SIRIX_OK || many || run->store == NULL || !sirix_item_is_structured(base) ||
+            !sirix_container_is_stored(base)) {
+            return status;
+        }
+        status = count_step(run, plan, &base, &at.count, err);
+    } else {
+        status = sirix_run_push(run, plan->children[0], &at.sink, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_count = at.count;
+        *out_known = true;
+    }
+    return status;
+}
