@@ -89,7 +89,7 @@ static enum sirix_status list_database(const struct sirix_request *request, cons
 }
 
 enum sirix_status sirix_service_list_databases(const struct sirix_request *request,
-                                               const struct sirix_catalogue_page *page,
+                                               const struct sirix_list_page *page,
                                                struct sirix_arena *arena,
                                                struct sirix_database_item **out_items,
                                                size_t *out_count, bool *out_more,
@@ -102,11 +102,7 @@ enum sirix_status sirix_service_list_databases(const struct sirix_request *reque
     size_t count = 0;
     size_t filled = 0;
 
-    enum sirix_status status = sirix_limit_check(page->page_size, SIRIX_SERVICE_PAGE_MAX,
-                                                 SIRIX_SERVICE_PAGE_MAX, "page_size", &size, err);
-    if (status == SIRIX_OK && page->cursor.len != 0) {
-        status = sirix_name_check(SIRIX_NAME_DATABASE, page->cursor, "cursor", err);
-    }
+    enum sirix_status status = sirix_list_page_check(page, SIRIX_NAME_DATABASE, &size, err);
     if (status == SIRIX_OK) {
         status = sirix_registry_list(request->service->registry, page->cursor, &names, &count, err);
     }
@@ -292,7 +288,7 @@ static enum sirix_status fill_resource(struct sirix_target *target,
 }
 
 enum sirix_status sirix_service_list_resources(const struct sirix_request *request,
-                                               const struct sirix_catalogue_page *page,
+                                               const struct sirix_list_page *page,
                                                struct sirix_arena *arena,
                                                struct sirix_resource_item **out_items,
                                                size_t *out_count, bool *out_more,
@@ -303,12 +299,7 @@ enum sirix_status sirix_service_list_resources(const struct sirix_request *reque
     void *memory = NULL;
     size_t filled = 0;
 
-    enum sirix_status status =
-        sirix_limit_check(page->page_size, SIRIX_SERVICE_PAGE_MAX, SIRIX_SERVICE_PAGE_MAX,
-                          "page_size", &listing.size, err);
-    if (status == SIRIX_OK && page->cursor.len != 0) {
-        status = sirix_name_check(SIRIX_NAME_RESOURCE, page->cursor, "cursor", err);
-    }
+    enum sirix_status status = sirix_list_page_check(page, SIRIX_NAME_RESOURCE, &listing.size, err);
     if (status == SIRIX_OK) {
         status = sirix_target_open(request, page->database,
                                    (struct sirix_bytes){.data = NULL, .len = 0}, &target, err);
@@ -533,8 +524,8 @@ enum sirix_status sirix_service_get_resource(const struct sirix_request *request
                                              struct sirix_resource_details *out_details,
                                              struct sirix_error *err)
 {
-    const struct sirix_label_page page = {.database = wanted->database,
-                                          .resource = wanted->resource};
+    const struct sirix_list_page page = {.database = wanted->database,
+                                         .resource = wanted->resource};
     struct sirix_resource_details details = {0};
     struct sirix_target target = {0};
     bool more = false;

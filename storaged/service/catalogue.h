@@ -5,6 +5,7 @@
 #include "service/labels.h"
 #include "service/paths.h"
 
+/* Names stand first in every item of a list. */
 struct sirix_database_item {
     char name[129];
     uint64_t stored_bytes;
@@ -20,14 +21,8 @@ struct sirix_resource_item {
     uint32_t id;
 };
 
-struct sirix_catalogue_page {
-    struct sirix_bytes database; /* Of resources. */
-    uint32_t page_size;
-    struct sirix_bytes cursor; /* The last name of the page before. */
-};
-
 enum sirix_status sirix_service_list_databases(const struct sirix_request *request,
-                                               const struct sirix_catalogue_page *page,
+                                               const struct sirix_list_page *page,
                                                struct sirix_arena *arena,
                                                struct sirix_database_item **out_items,
                                                size_t *out_count, bool *out_more,
@@ -45,7 +40,7 @@ enum sirix_status sirix_service_drop_database(const struct sirix_request *reques
                                               struct sirix_error *err) SIRIX_MUST_CHECK;
 
 enum sirix_status sirix_service_list_resources(const struct sirix_request *request,
-                                               const struct sirix_catalogue_page *page,
+                                               const struct sirix_list_page *page,
                                                struct sirix_arena *arena,
                                                struct sirix_resource_item **out_items,
                                                size_t *out_count, bool *out_more,

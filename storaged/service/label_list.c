@@ -15,6 +15,19 @@ void sirix_label_name(char out[SIRIX_LABEL_NAME_BYTES], struct sirix_bytes name)
     out[len] = '\0';
 }
 
+enum sirix_status sirix_list_page_check(const struct sirix_list_page *page,
+                                        enum sirix_name_kind kind, uint64_t *out_size,
+                                        struct sirix_error *err)
+{
+    enum sirix_status status =
+        page->cursor.len == 0 ? SIRIX_OK : sirix_name_check(kind, page->cursor, "cursor", err);
+
+    return status == SIRIX_OK
+               ? sirix_limit_check(page->page_size, SIRIX_SERVICE_PAGE_MAX, SIRIX_SERVICE_PAGE_MAX,
+                                   "page_size", out_size, err)
+               : status;
+}
+
 /* One page as it fills. */
 struct listing {
     const struct sirix_request *request;
@@ -99,7 +112,7 @@ static enum sirix_status head_time(struct sirix_target *target, struct sirix_bra
     return status;
 }
 
-static enum sirix_status fill_branches(struct listing *listing, const struct sirix_label_page *page,
+static enum sirix_status fill_branches(struct listing *listing, const struct sirix_list_page *page,
                                        struct sirix_error *err)
 {
     struct sirix_branch_item *items = listing->items;
@@ -112,8 +125,7 @@ static enum sirix_status fill_branches(struct listing *listing, const struct sir
     return status;
 }
 
-static enum sirix_status fill_snapshots(struct listing *listing,
-                                        const struct sirix_label_page *page,
+static enum sirix_status fill_snapshots(struct listing *listing, const struct sirix_list_page *page,
                                         struct sirix_error *err)
 {
     return sirix_snapshot_list(listing->target.resource, listing->target.reader, page->cursor,
@@ -121,17 +133,12 @@ static enum sirix_status fill_snapshots(struct listing *listing,
 }
 
 /* Opens, fills and closes; the items are in the arena. */
-static enum sirix_status list(struct listing *listing, const struct sirix_label_page *page,
+static enum sirix_status list(struct listing *listing, const struct sirix_list_page *page,
                               enum sirix_name_kind kind, struct sirix_arena *arena,
                               struct sirix_error *err)
 {
-    enum sirix_status status =
-        sirix_limit_check(page->page_size, SIRIX_SERVICE_PAGE_MAX, SIRIX_SERVICE_PAGE_MAX,
-                          "page_size", &listing->size, err);
+    enum sirix_status status = sirix_list_page_check(page, kind, &listing->size, err);
 
-    if (status == SIRIX_OK && page->cursor.len != 0) {
-        status = sirix_name_check(kind, page->cursor, "cursor", err);
-    }
     if (status == SIRIX_OK) {
         status = sirix_arena_calloc(arena, (size_t)listing->size, listing->item_bytes,
                                     &listing->items, err);
@@ -150,7 +157,7 @@ static enum sirix_status list(struct listing *listing, const struct sirix_label_
 }
 
 enum sirix_status sirix_service_list_snapshots(const struct sirix_request *request,
-                                               const struct sirix_label_page *page,
+                                               const struct sirix_list_page *page,
                                                struct sirix_arena *arena,
                                                struct sirix_snapshot_item **out_items,
                                                size_t *out_count, bool *out_more,
@@ -167,12 +174,10 @@ enum sirix_status sirix_service_list_snapshots(const struct sirix_request *reque
     return status;
 }
 
-enum sirix_status sirix_service_list_branches(const struct sirix_request *request,
-                                              const struct sirix_label_page *page,
-                                              struct sirix_arena *arena,
-                                              struct sirix_branch_item **out_items,
-                                              size_t *out_count, bool *out_more,
-                                              struct sirix_error *err)
+enum sirix_status
+sirix_service_list_branches(const struct sirix_request *request, const struct sirix_list_page *page,
+                            struct sirix_arena *arena, struct sirix_branch_item **out_items,
+                            size_t *out_count, bool *out_more, struct sirix_error *err)
 {
     struct listing listing = {.request = request, .item_bytes = sizeof(**out_items)};
 

@@ -2,6 +2,7 @@
 #ifndef SIRIX_SERVICE_LABELS_H
 #define SIRIX_SERVICE_LABELS_H
 
+#include "base/name.h"
 #include "service/once.h"
 
 enum { SIRIX_LABEL_NAME_BYTES = 129 };
@@ -100,20 +101,25 @@ enum sirix_status sirix_promote_run(struct sirix_write *write, struct sirix_byte
 void sirix_label_name(char out[SIRIX_LABEL_NAME_BYTES], struct sirix_bytes name);
 
 /* A page of items in the arena; *out_more: there are others after the last. */
-struct sirix_label_page {
+struct sirix_list_page {
     struct sirix_bytes database;
     struct sirix_bytes resource;
     uint32_t page_size;
     struct sirix_bytes cursor; /* The last name of the page before; empty: from the first. */
 };
+
+/* How many items the page has at most. SIRIX_INVALID names page_size, or a cursor that is no name. */
+enum sirix_status sirix_list_page_check(const struct sirix_list_page *page,
+                                        enum sirix_name_kind kind, uint64_t *out_size,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_service_list_snapshots(const struct sirix_request *request,
-                                               const struct sirix_label_page *page,
+                                               const struct sirix_list_page *page,
                                                struct sirix_arena *arena,
                                                struct sirix_snapshot_item **out_items,
                                                size_t *out_count, bool *out_more,
                                                struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_service_list_branches(const struct sirix_request *request,
-                                              const struct sirix_label_page *page,
+                                              const struct sirix_list_page *page,
                                               struct sirix_arena *arena,
                                               struct sirix_branch_item **out_items,
                                               size_t *out_count, bool *out_more,

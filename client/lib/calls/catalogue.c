@@ -34,19 +34,16 @@ enum sirix_status sirix_client_list_databases(struct sirix_client *client,
                                               struct sirix_database_list **out_list,
                                               struct sirix_error *err)
 {
-    PB(ListDatabasesRequest) request = PB_INIT(LIST_DATABASES_REQUEST);
-    struct sirix_unary unary = {
+    PB(ListDatabasesRequest) message = PB_INIT(LIST_DATABASES_REQUEST);
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_LIST_DATABASES,
-        .request = &request.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(list_databases_response),
+        .page = page,
     };
     void *answer = NULL;
 
-    if (page != NULL) {
-        request.page_size = page->size;
-        request.cursor = sirix_message_from_bytes(page->cursor);
-    }
-    enum sirix_status status = sirix_client_unary_answer(client, &unary, call, sizeof(**out_list),
+    enum sirix_status status = sirix_client_named_answer(client, &named, call, sizeof(**out_list),
                                                          fill_databases, &answer, err);
     if (status == SIRIX_OK) {
         *out_list = answer;
@@ -59,18 +56,16 @@ enum sirix_status sirix_client_create_database(struct sirix_client *client, cons
                                                const struct sirix_call_options *call,
                                                struct sirix_error *err)
 {
-    PB(CreateDatabaseRequest) request = PB_INIT(CREATE_DATABASE_REQUEST);
-    PB(WriteOptions) options;
-    struct sirix_unary unary = {
+    PB(CreateDatabaseRequest) message = PB_INIT(CREATE_DATABASE_REQUEST);
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_CREATE_DATABASE,
-        .request = &request.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(create_database_response),
-        .has_key = sirix_write_has_key(write),
+        .database = database,
+        .write = write,
     };
 
-    request.database = sirix_message_from_str(database);
-    request.options = sirix_encode_write(write, &options);
-    return sirix_client_unary_plain(client, &unary, call, NULL, NULL, err);
+    return sirix_client_named_plain(client, &named, call, NULL, NULL, err);
 }
 
 enum sirix_status sirix_client_drop_database(struct sirix_client *client, const char *database,
@@ -78,18 +73,16 @@ enum sirix_status sirix_client_drop_database(struct sirix_client *client, const 
                                              const struct sirix_call_options *call,
                                              struct sirix_error *err)
 {
-    PB(DropDatabaseRequest) request = PB_INIT(DROP_DATABASE_REQUEST);
-    PB(WriteOptions) options;
-    struct sirix_unary unary = {
+    PB(DropDatabaseRequest) message = PB_INIT(DROP_DATABASE_REQUEST);
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_DROP_DATABASE,
-        .request = &request.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(drop_database_response),
-        .has_key = sirix_write_has_key(write),
+        .database = database,
+        .write = write,
     };
 
-    request.database = sirix_message_from_str(database);
-    request.options = sirix_encode_write(write, &options);
-    return sirix_client_unary_plain(client, &unary, call, NULL, NULL, err);
+    return sirix_client_named_plain(client, &named, call, NULL, NULL, err);
 }
 
 /* --- Resources -------------------------------------------------------------------------------- */
@@ -124,20 +117,17 @@ enum sirix_status sirix_client_list_resources(struct sirix_client *client, const
                                               struct sirix_resource_list **out_list,
                                               struct sirix_error *err)
 {
-    PB(ListResourcesRequest) request = PB_INIT(LIST_RESOURCES_REQUEST);
-    struct sirix_unary unary = {
+    PB(ListResourcesRequest) message = PB_INIT(LIST_RESOURCES_REQUEST);
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_LIST_RESOURCES,
-        .request = &request.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(list_resources_response),
+        .database = database,
+        .page = page,
     };
     void *answer = NULL;
 
-    request.database = sirix_message_from_str(database);
-    if (page != NULL) {
-        request.page_size = page->size;
-        request.cursor = sirix_message_from_bytes(page->cursor);
-    }
-    enum sirix_status status = sirix_client_unary_answer(client, &unary, call, sizeof(**out_list),
+    enum sirix_status status = sirix_client_named_answer(client, &named, call, sizeof(**out_list),
                                                          fill_resources, &answer, err);
     if (status == SIRIX_OK) {
         *out_list = answer;
@@ -160,19 +150,17 @@ enum sirix_status sirix_client_create_resource(struct sirix_client *client, cons
                                                struct sirix_write_result *out_result,
                                                struct sirix_error *err)
 {
-    PB(CreateResourceRequest) request = PB_INIT(CREATE_RESOURCE_REQUEST);
-    PB(WriteOptions) options;
-    struct sirix_unary unary = {
+    PB(CreateResourceRequest) message = PB_INIT(CREATE_RESOURCE_REQUEST);
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_CREATE_RESOURCE,
-        .request = &request.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(create_resource_response),
-        .has_key = sirix_write_has_key(write),
+        .database = database,
+        .resource = resource,
+        .write = write,
     };
 
-    request.database = sirix_message_from_str(database);
-    request.resource = sirix_message_from_str(resource);
-    request.options = sirix_encode_write(write, &options);
-    return sirix_client_unary_plain(client, &unary, call, out_result != NULL ? take_created : NULL,
+    return sirix_client_named_plain(client, &named, call, out_result != NULL ? take_created : NULL,
                                     out_result, err);
 }
 
@@ -182,19 +170,17 @@ enum sirix_status sirix_client_drop_resource(struct sirix_client *client, const 
                                              const struct sirix_call_options *call,
                                              struct sirix_error *err)
 {
-    PB(DropResourceRequest) request = PB_INIT(DROP_RESOURCE_REQUEST);
-    PB(WriteOptions) options;
-    struct sirix_unary unary = {
+    PB(DropResourceRequest) message = PB_INIT(DROP_RESOURCE_REQUEST);
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_DROP_RESOURCE,
-        .request = &request.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(drop_resource_response),
-        .has_key = sirix_write_has_key(write),
+        .database = database,
+        .resource = resource,
+        .write = write,
     };
 
-    request.database = sirix_message_from_str(database);
-    request.resource = sirix_message_from_str(resource);
-    request.options = sirix_encode_write(write, &options);
-    return sirix_client_unary_plain(client, &unary, call, NULL, NULL, err);
+    return sirix_client_named_plain(client, &named, call, NULL, NULL, err);
 }
 
 static enum sirix_status fill_paths(struct sirix_arena *arena, const PB(GetResourceResponse) * from,
@@ -264,20 +250,19 @@ enum sirix_status sirix_client_get_resource(struct sirix_client *client,
                                             struct sirix_error *err)
 {
     PB(GetResourceRequest) message = PB_INIT(GET_RESOURCE_REQUEST);
-    PB(View) view;
-    struct sirix_unary unary = {
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_GET_RESOURCE,
-        .request = &message.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(get_resource_response),
+        .database = request->database,
+        .resource = request->resource,
+        .view = &request->view,
     };
     void *answer = NULL;
 
-    message.database = sirix_message_from_str(request->database);
-    message.resource = sirix_message_from_str(request->resource);
-    message.view = sirix_encode_view(&request->view, &view);
     message.with_path_summary = request->with_path_summary;
     message.paths_cursor = sirix_message_from_bytes(request->paths_cursor);
-    enum sirix_status status = sirix_client_unary_answer(client, &unary, call, sizeof(**out_info),
+    enum sirix_status status = sirix_client_named_answer(client, &named, call, sizeof(**out_info),
                                                          fill_resource_info, &answer, err);
     if (status == SIRIX_OK) {
         *out_info = answer;

@@ -1,6 +1,8 @@
 /* What many calls share. */
 #include "lib/calls/encode.h"
 
+#include <assert.h>
+
 /* --- Requests --------------------------------------------------------------------------------- */
 
 PB(View) * sirix_encode_view(const struct sirix_view *view, PB(View) * message)
@@ -245,4 +247,83 @@ enum sirix_status sirix_client_unary_answer(struct sirix_client *client,
     }
     *out_answer = answer;
     return SIRIX_OK;
+}
+
+/* --- Calls about a name ----------------------------------------------------------------------- */
+
+/* The messages inside one that is sent. */
+struct named_parts {
+    PB(View) view;
+    PB(WriteOptions) options;
+};
+
+/* A field that every such request has. */
+static void *field_of(ProtobufCMessage *message, const char *name, ProtobufCType type)
+{
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(message->descriptor, name);
+
+    assert(field != NULL && field->type == type && field->label != PROTOBUF_C_LABEL_REPEATED);
+    return (char *)message + field->offset;
+}
+
+static void set_text(ProtobufCMessage *message, const char *name, const char *text)
+{
+    if (text != NULL) {
+        *(ProtobufCBinaryData *)field_of(message, name, PROTOBUF_C_TYPE_BYTES) =
+            sirix_message_from_str(text);
+    }
+}
+
+static struct sirix_unary encode_named(const struct sirix_named_call *named,
+                                       struct named_parts *parts)
+{
+    ProtobufCMessage *message = named->message;
+
+    set_text(message, "database", named->database);
+    set_text(message, "resource", named->resource);
+    set_text(message, "name", named->name);
+    if (named->view != NULL) {
+        *(PB(View) **)field_of(message, "view", PROTOBUF_C_TYPE_MESSAGE) =
+            sirix_encode_view(named->view, &parts->view);
+    }
+    if (named->write != NULL) {
+        *(PB(WriteOptions) **)field_of(message, "options", PROTOBUF_C_TYPE_MESSAGE) =
+            sirix_encode_write(named->write, &parts->options);
+    }
+    if (named->page != NULL) {
+        *(uint32_t *)field_of(message, "page_size", PROTOBUF_C_TYPE_UINT32) = named->page->size;
+        *(ProtobufCBinaryData *)field_of(message, "cursor", PROTOBUF_C_TYPE_BYTES) =
+            sirix_message_from_bytes(named->page->cursor);
+    }
+    return (struct sirix_unary){
+        .method = named->method,
+        .request = message,
+        .answer_type = named->answer_type,
+        .has_key = sirix_write_has_key(named->write),
+    };
+}
+
+enum sirix_status sirix_client_named_plain(struct sirix_client *client,
+                                           const struct sirix_named_call *named,
+                                           const struct sirix_call_options *call,
+                                           sirix_take_fn take, void *context,
+                                           struct sirix_error *err)
+{
+    struct named_parts parts;
+    const struct sirix_unary unary = encode_named(named, &parts);
+
+    return sirix_client_unary_plain(client, &unary, call, take, context, err);
+}
+
+enum sirix_status sirix_client_named_answer(struct sirix_client *client,
+                                            const struct sirix_named_call *named,
+                                            const struct sirix_call_options *call, size_t size,
+                                            sirix_fill_fn fill, void **out_answer,
+                                            struct sirix_error *err)
+{
+    struct named_parts parts;
+    const struct sirix_unary unary = encode_named(named, &parts);
+
+    return sirix_client_unary_answer(client, &unary, call, size, fill, out_answer, err);
 }

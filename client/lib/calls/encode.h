@@ -77,4 +77,31 @@ enum sirix_status sirix_client_unary_answer(struct sirix_client *client,
                                             sirix_fill_fn fill, void **out_answer,
                                             struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * A unary call about a name. The fields that such requests have in common are put into the message by
+ * their names: database, resource, name, view, options, page_size and cursor. What is NULL is left as it
+ * is; the rest of the message is the caller's.
+ */
+struct sirix_named_call {
+    enum sirix_method method;
+    ProtobufCMessage *message;
+    const ProtobufCMessageDescriptor *answer_type;
+    const char *database;
+    const char *resource;
+    const char *name;
+    const struct sirix_view *view;
+    const struct sirix_write_options *write;
+    const struct sirix_page *page;
+};
+enum sirix_status sirix_client_named_plain(struct sirix_client *client,
+                                           const struct sirix_named_call *named,
+                                           const struct sirix_call_options *call,
+                                           sirix_take_fn take, void *context,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_client_named_answer(struct sirix_client *client,
+                                            const struct sirix_named_call *named,
+                                            const struct sirix_call_options *call, size_t size,
+                                            sirix_fill_fn fill, void **out_answer,
+                                            struct sirix_error *err) SIRIX_MUST_CHECK;
+
 #endif

@@ -34,23 +34,20 @@ enum sirix_status sirix_client_create_snapshot(struct sirix_client *client,
                                                struct sirix_error *err)
 {
     PB(CreateSnapshotRequest) message = PB_INIT(CREATE_SNAPSHOT_REQUEST);
-    PB(WriteOptions) options;
-    PB(View) view;
-    struct sirix_unary unary = {
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_CREATE_SNAPSHOT,
-        .request = &message.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(create_snapshot_response),
-        .has_key = sirix_write_has_key(&request->write),
+        .database = request->database,
+        .resource = request->resource,
+        .name = request->name,
+        .view = &request->view,
+        .write = &request->write,
     };
     void *answer = NULL;
 
-    message.database = sirix_message_from_str(request->database);
-    message.resource = sirix_message_from_str(request->resource);
-    message.name = sirix_message_from_str(request->name);
-    message.view = sirix_encode_view(&request->view, &view);
     message.replace = request->replace;
-    message.options = sirix_encode_write(&request->write, &options);
-    enum sirix_status status = sirix_client_unary_answer(client, &unary, call, sizeof(**out_result),
+    enum sirix_status status = sirix_client_named_answer(client, &named, call, sizeof(**out_result),
                                                          fill_created_snapshot, &answer, err);
     if (status == SIRIX_OK) {
         *out_result = answer;
@@ -76,20 +73,17 @@ enum sirix_status sirix_client_list_snapshots(struct sirix_client *client, const
                                               struct sirix_error *err)
 {
     PB(ListSnapshotsRequest) message = PB_INIT(LIST_SNAPSHOTS_REQUEST);
-    struct sirix_unary unary = {
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_LIST_SNAPSHOTS,
-        .request = &message.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(list_snapshots_response),
+        .database = database,
+        .resource = resource,
+        .page = page,
     };
     void *answer = NULL;
 
-    message.database = sirix_message_from_str(database);
-    message.resource = sirix_message_from_str(resource);
-    if (page != NULL) {
-        message.page_size = page->size;
-        message.cursor = sirix_message_from_bytes(page->cursor);
-    }
-    enum sirix_status status = sirix_client_unary_answer(client, &unary, call, sizeof(**out_list),
+    enum sirix_status status = sirix_client_named_answer(client, &named, call, sizeof(**out_list),
                                                          fill_snapshots, &answer, err);
     if (status == SIRIX_OK) {
         *out_list = answer;
@@ -112,20 +106,18 @@ enum sirix_status sirix_client_delete_snapshot(struct sirix_client *client,
                                                struct sirix_error *err)
 {
     PB(DeleteSnapshotRequest) message = PB_INIT(DELETE_SNAPSHOT_REQUEST);
-    PB(WriteOptions) options;
-    struct sirix_unary unary = {
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_DELETE_SNAPSHOT,
-        .request = &message.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(delete_snapshot_response),
-        .has_key = sirix_write_has_key(&request->write),
+        .database = request->database,
+        .resource = request->resource,
+        .name = request->name,
+        .write = &request->write,
     };
 
-    message.database = sirix_message_from_str(request->database);
-    message.resource = sirix_message_from_str(request->resource);
-    message.name = sirix_message_from_str(request->name);
-    message.options = sirix_encode_write(&request->write, &options);
-    return sirix_client_unary_plain(
-        client, &unary, call, out_result != NULL ? take_deleted_snapshot : NULL, out_result, err);
+    return sirix_client_named_plain(
+        client, &named, call, out_result != NULL ? take_deleted_snapshot : NULL, out_result, err);
 }
 
 /* --- Branches --------------------------------------------------------------------------------- */
@@ -159,23 +151,20 @@ enum sirix_status sirix_client_create_branch(struct sirix_client *client,
                                              struct sirix_error *err)
 {
     PB(CreateBranchRequest) message = PB_INIT(CREATE_BRANCH_REQUEST);
-    PB(WriteOptions) options;
-    PB(View) view;
-    struct sirix_unary unary = {
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_CREATE_BRANCH,
-        .request = &message.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(create_branch_response),
-        .has_key = sirix_write_has_key(&request->write),
+        .database = request->database,
+        .resource = request->resource,
+        .name = request->name,
+        .view = &request->view,
+        .write = &request->write,
     };
     void *answer = NULL;
 
-    message.database = sirix_message_from_str(request->database);
-    message.resource = sirix_message_from_str(request->resource);
-    message.name = sirix_message_from_str(request->name);
-    message.view = sirix_encode_view(&request->view, &view);
     message.expires_at_us = request->expires_at_us;
-    message.options = sirix_encode_write(&request->write, &options);
-    enum sirix_status status = sirix_client_unary_answer(client, &unary, call, sizeof(**out_result),
+    enum sirix_status status = sirix_client_named_answer(client, &named, call, sizeof(**out_result),
                                                          fill_created_branch, &answer, err);
     if (status == SIRIX_OK) {
         *out_result = answer;
@@ -201,20 +190,17 @@ enum sirix_status sirix_client_list_branches(struct sirix_client *client, const 
                                              struct sirix_error *err)
 {
     PB(ListBranchesRequest) message = PB_INIT(LIST_BRANCHES_REQUEST);
-    struct sirix_unary unary = {
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_LIST_BRANCHES,
-        .request = &message.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(list_branches_response),
+        .database = database,
+        .resource = resource,
+        .page = page,
     };
     void *answer = NULL;
 
-    message.database = sirix_message_from_str(database);
-    message.resource = sirix_message_from_str(resource);
-    if (page != NULL) {
-        message.page_size = page->size;
-        message.cursor = sirix_message_from_bytes(page->cursor);
-    }
-    enum sirix_status status = sirix_client_unary_answer(client, &unary, call, sizeof(**out_list),
+    enum sirix_status status = sirix_client_named_answer(client, &named, call, sizeof(**out_list),
                                                          fill_branches, &answer, err);
     if (status == SIRIX_OK) {
         *out_list = answer;
@@ -237,20 +223,18 @@ enum sirix_status sirix_client_delete_branch(struct sirix_client *client,
                                              struct sirix_error *err)
 {
     PB(DeleteBranchRequest) message = PB_INIT(DELETE_BRANCH_REQUEST);
-    PB(WriteOptions) options;
-    struct sirix_unary unary = {
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_DELETE_BRANCH,
-        .request = &message.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(delete_branch_response),
-        .has_key = sirix_write_has_key(&request->write),
+        .database = request->database,
+        .resource = request->resource,
+        .name = request->name,
+        .write = &request->write,
     };
 
-    message.database = sirix_message_from_str(request->database);
-    message.resource = sirix_message_from_str(request->resource);
-    message.name = sirix_message_from_str(request->name);
-    message.options = sirix_encode_write(&request->write, &options);
-    return sirix_client_unary_plain(
-        client, &unary, call, out_result != NULL ? take_deleted_branch : NULL, out_result, err);
+    return sirix_client_named_plain(
+        client, &named, call, out_result != NULL ? take_deleted_branch : NULL, out_result, err);
 }
 
 static void take_promoted(const ProtobufCMessage *answer, void *context)
@@ -273,19 +257,17 @@ enum sirix_status sirix_client_promote(struct sirix_client *client,
                                        struct sirix_error *err)
 {
     PB(PromoteRequest) message = PB_INIT(PROMOTE_REQUEST);
-    PB(WriteOptions) options;
-    struct sirix_unary unary = {
+    const struct sirix_named_call named = {
         .method = SIRIX_METHOD_PROMOTE,
-        .request = &message.base,
+        .message = &message.base,
         .answer_type = PB_TYPE(promote_response),
-        .has_key = sirix_write_has_key(&request->write),
+        .database = request->database,
+        .resource = request->resource,
+        .write = &request->write,
     };
 
-    message.database = sirix_message_from_str(request->database);
-    message.resource = sirix_message_from_str(request->resource);
     message.branch = sirix_message_from_str(request->branch);
     message.target = sirix_message_from_str(request->target);
     message.replace = request->replace;
-    message.options = sirix_encode_write(&request->write, &options);
-    return sirix_client_unary_plain(client, &unary, call, take_promoted, out_result, err);
+    return sirix_client_named_plain(client, &named, call, take_promoted, out_result, err);
 }

@@ -3,9 +3,11 @@
 
 #include "rpc/methods/codec.h"
 
-static void database_message(const struct sirix_database_item *item,
-                             Sirix__Storage__V1__Database *message)
+static void database_message(const void *database, void *out_message)
 {
+    const struct sirix_database_item *item = database;
+    Sirix__Storage__V1__Database *message = out_message;
+
     sirix__storage__v1__database__init(message);
     message->name = sirix_rpc_binary_str(item->name);
     message->stored_bytes = item->stored_bytes;
@@ -19,57 +21,42 @@ static void database_message(const struct sirix_database_item *item,
 static enum sirix_status list_databases(struct sirix_rpc_call *call, void *state,
                                         const ProtobufCMessage *message, struct sirix_error *err)
 {
-    const Sirix__Storage__V1__ListDatabasesRequest *request =
-        (const Sirix__Storage__V1__ListDatabasesRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
-    const struct sirix_catalogue_page page = {.page_size = request->page_size,
-                                              .cursor = sirix_rpc_bytes(request->cursor)};
+    const struct sirix_list_page wanted = sirix_rpc_list_page(message);
     Sirix__Storage__V1__ListDatabasesResponse answer =
         SIRIX__STORAGE__V1__LIST_DATABASES_RESPONSE__INIT;
+    struct sirix_rpc_page page = {.item_bytes = sizeof(struct sirix_database_item),
+                                  .message_bytes = sizeof(Sirix__Storage__V1__Database),
+                                  .fill = database_message};
     struct sirix_database_item *items = NULL;
-    void *messages = NULL;
     void **list = NULL;
-    size_t count = 0;
-    bool more = false;
 
     (void)state;
-    enum sirix_status status = sirix_service_list_databases(&who, &page, sirix_rpc_call_arena(call),
-                                                            &items, &count, &more, err);
+    enum sirix_status status = sirix_service_list_databases(
+        &who, &wanted, sirix_rpc_call_arena(call), &items, &page.count, &page.more, err);
     if (status == SIRIX_OK) {
-        status = sirix_rpc_list(call, count, sizeof(Sirix__Storage__V1__Database), &messages, &list,
-                                err);
+        page.items = items;
+        status = sirix_rpc_page_messages(call, &page, &list, &answer.next_cursor, err);
     }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < count; i++) {
-        database_message(&items[i], list[i]);
-    }
-    answer.n_databases = count;
+    answer.n_databases = page.count;
     answer.databases = (Sirix__Storage__V1__Database **)list;
-    if (more && count != 0) {
-        answer.next_cursor = sirix_rpc_binary_str(items[count - 1].name);
-    }
-    return sirix_rpc_call_reply(call, &answer.base, err);
+    return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
 }
 
 static enum sirix_status create_database(struct sirix_rpc_call *call, void *state,
                                          const ProtobufCMessage *message, struct sirix_error *err)
 {
-    const Sirix__Storage__V1__CreateDatabaseRequest *request =
-        (const Sirix__Storage__V1__CreateDatabaseRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
     Sirix__Storage__V1__CreateDatabaseResponse answer =
         SIRIX__STORAGE__V1__CREATE_DATABASE_RESPONSE__INIT;
     Sirix__Storage__V1__Database database;
-    struct sirix_write_options options;
+    struct sirix_rpc_named named;
     struct sirix_database_item item = {0};
 
     (void)state;
-    enum sirix_status status = sirix_rpc_write_options(request->options, message, &options, err);
+    enum sirix_status status = sirix_rpc_named(message, &named, err);
     if (status == SIRIX_OK) {
-        status = sirix_service_create_database(&who, sirix_rpc_bytes(request->database), &options,
-                                               &item, err);
+        status = sirix_service_create_database(&who, named.database, &named.options, &item, err);
     }
     if (status != SIRIX_OK) {
         return status;
@@ -82,82 +69,70 @@ static enum sirix_status create_database(struct sirix_rpc_call *call, void *stat
 static enum sirix_status drop_database(struct sirix_rpc_call *call, void *state,
                                        const ProtobufCMessage *message, struct sirix_error *err)
 {
-    const Sirix__Storage__V1__DropDatabaseRequest *request =
-        (const Sirix__Storage__V1__DropDatabaseRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
     const Sirix__Storage__V1__DropDatabaseResponse answer =
         SIRIX__STORAGE__V1__DROP_DATABASE_RESPONSE__INIT;
-    struct sirix_write_options options;
+    struct sirix_rpc_named named;
 
     (void)state;
-    enum sirix_status status = sirix_rpc_write_options(request->options, message, &options, err);
+    enum sirix_status status = sirix_rpc_named(message, &named, err);
     if (status == SIRIX_OK) {
-        status =
-            sirix_service_drop_database(&who, sirix_rpc_bytes(request->database), &options, err);
+        status = sirix_service_drop_database(&who, named.database, &named.options, err);
     }
     return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
+}
+
+static void resource_message(const void *resource, void *out_message)
+{
+    const struct sirix_resource_item *item = resource;
+    Sirix__Storage__V1__Resource *message = out_message;
+
+    sirix__storage__v1__resource__init(message);
+    message->name = sirix_rpc_binary_str(item->name);
+    message->revision = item->revision;
+    message->timestamp_us = sirix_rpc_time(item->time_us);
+    message->id = item->id;
 }
 
 static enum sirix_status list_resources(struct sirix_rpc_call *call, void *state,
                                         const ProtobufCMessage *message, struct sirix_error *err)
 {
-    const Sirix__Storage__V1__ListResourcesRequest *request =
-        (const Sirix__Storage__V1__ListResourcesRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
-    const struct sirix_catalogue_page page = {.database = sirix_rpc_bytes(request->database),
-                                              .page_size = request->page_size,
-                                              .cursor = sirix_rpc_bytes(request->cursor)};
+    const struct sirix_list_page wanted = sirix_rpc_list_page(message);
     Sirix__Storage__V1__ListResourcesResponse answer =
         SIRIX__STORAGE__V1__LIST_RESOURCES_RESPONSE__INIT;
+    struct sirix_rpc_page page = {.item_bytes = sizeof(struct sirix_resource_item),
+                                  .message_bytes = sizeof(Sirix__Storage__V1__Resource),
+                                  .fill = resource_message};
     struct sirix_resource_item *items = NULL;
-    void *messages = NULL;
     void **list = NULL;
-    size_t count = 0;
-    bool more = false;
 
     (void)state;
-    enum sirix_status status = sirix_service_list_resources(&who, &page, sirix_rpc_call_arena(call),
-                                                            &items, &count, &more, err);
+    enum sirix_status status = sirix_service_list_resources(
+        &who, &wanted, sirix_rpc_call_arena(call), &items, &page.count, &page.more, err);
     if (status == SIRIX_OK) {
-        status = sirix_rpc_list(call, count, sizeof(Sirix__Storage__V1__Resource), &messages, &list,
-                                err);
+        page.items = items;
+        status = sirix_rpc_page_messages(call, &page, &list, &answer.next_cursor, err);
     }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < count; i++) {
-        Sirix__Storage__V1__Resource *resource = list[i];
-        sirix__storage__v1__resource__init(resource);
-        resource->name = sirix_rpc_binary_str(items[i].name);
-        resource->revision = items[i].revision;
-        resource->timestamp_us = sirix_rpc_time(items[i].time_us);
-        resource->id = items[i].id;
-    }
-    answer.n_resources = count;
+    answer.n_resources = page.count;
     answer.resources = (Sirix__Storage__V1__Resource **)list;
-    if (more && count != 0) {
-        answer.next_cursor = sirix_rpc_binary_str(items[count - 1].name);
-    }
-    return sirix_rpc_call_reply(call, &answer.base, err);
+    return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
 }
 
 static enum sirix_status create_resource(struct sirix_rpc_call *call, void *state,
                                          const ProtobufCMessage *message, struct sirix_error *err)
 {
-    const Sirix__Storage__V1__CreateResourceRequest *request =
-        (const Sirix__Storage__V1__CreateResourceRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
     Sirix__Storage__V1__CreateResourceResponse answer =
         SIRIX__STORAGE__V1__CREATE_RESOURCE_RESPONSE__INIT;
     Sirix__Storage__V1__WriteResult result;
-    struct sirix_write_options options;
+    struct sirix_rpc_named named;
     struct sirix_write_result created = {0};
 
     (void)state;
-    enum sirix_status status = sirix_rpc_write_options(request->options, message, &options, err);
+    enum sirix_status status = sirix_rpc_named(message, &named, err);
     if (status == SIRIX_OK) {
-        status = sirix_service_create_resource(&who, sirix_rpc_bytes(request->database),
-                                               sirix_rpc_bytes(request->resource), &options,
+        status = sirix_service_create_resource(&who, named.database, named.resource, &named.options,
                                                &created, err);
     }
     if (status != SIRIX_OK) {
@@ -173,7 +148,7 @@ static enum sirix_status create_resource(struct sirix_rpc_call *call, void *stat
 struct drop_state {
     struct sirix_rpc_turn turn;
     struct sirix_write write;
-    const Sirix__Storage__V1__DropResourceRequest *request;
+    struct sirix_write_place place;
 };
 
 static enum sirix_status drop_resource_run(struct sirix_rpc_call *call, void *state,
@@ -184,8 +159,7 @@ static enum sirix_status drop_resource_run(struct sirix_rpc_call *call, void *st
         SIRIX__STORAGE__V1__DROP_RESOURCE_RESPONSE__INIT;
 
     enum sirix_status status =
-        sirix_drop_resource_run(&drop->write, sirix_rpc_bytes(drop->request->database),
-                                sirix_rpc_bytes(drop->request->resource), err);
+        sirix_drop_resource_run(&drop->write, drop->place.database, drop->place.resource, err);
     sirix_write_close(&drop->write);
     return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
 }
@@ -197,18 +171,15 @@ static enum sirix_status drop_resource(struct sirix_rpc_call *call, void *state,
     const struct sirix_request who = sirix_rpc_request(call);
     const Sirix__Storage__V1__DropResourceResponse answer =
         SIRIX__STORAGE__V1__DROP_RESOURCE_RESPONSE__INIT;
-    struct sirix_write_options options;
+    struct sirix_rpc_named named;
     bool known = false;
 
-    drop->request = (const Sirix__Storage__V1__DropResourceRequest *)message;
-    const struct sirix_write_place place = {
-        .database = sirix_rpc_bytes(drop->request->database),
-        .resource = sirix_rpc_bytes(drop->request->resource),
-    };
-    enum sirix_status status =
-        sirix_rpc_write_options(drop->request->options, message, &options, err);
+    enum sirix_status status = sirix_rpc_named(message, &named, err);
     if (status == SIRIX_OK) {
-        status = sirix_drop_resource_open(&who, &options, &place, &drop->write, &known, err);
+        drop->place =
+            (struct sirix_write_place){.database = named.database, .resource = named.resource};
+        status =
+            sirix_drop_resource_open(&who, &named.options, &drop->place, &drop->write, &known, err);
     }
     if (status == SIRIX_OK && known) {
         return sirix_rpc_call_reply(call, &answer.base, err);

@@ -1,6 +1,8 @@
 /* What more than one method needs. */
 #include "rpc/methods/codec.h"
 
+#include <assert.h>
+
 _Static_assert((int)SIRIX_PRINCIPAL_NAME_BYTES_MAX <= (int)SIRIX_CALLER_NAME_BYTES_MAX,
                "a principal's name fits into an author");
 
@@ -135,6 +137,59 @@ enum sirix_status sirix_rpc_write_options(const Sirix__Storage__V1__WriteOptions
     return status;
 }
 
+/* A field that the request may have; NULL where it does not. */
+static const void *field_of(const ProtobufCMessage *request, const char *name, ProtobufCType type)
+{
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(request->descriptor, name);
+
+    if (field == NULL) {
+        return NULL;
+    }
+    assert(field->type == type && field->label != PROTOBUF_C_LABEL_REPEATED);
+    return (const char *)request + field->offset;
+}
+
+static struct sirix_bytes bytes_field(const ProtobufCMessage *request, const char *name)
+{
+    const ProtobufCBinaryData *field = field_of(request, name, PROTOBUF_C_TYPE_BYTES);
+
+    return field == NULL ? (struct sirix_bytes){.data = NULL, .len = 0} : sirix_rpc_bytes(*field);
+}
+
+enum sirix_status sirix_rpc_named(const ProtobufCMessage *request,
+                                  struct sirix_rpc_named *out_named, struct sirix_error *err)
+{
+    Sirix__Storage__V1__View *const *view = field_of(request, "view", PROTOBUF_C_TYPE_MESSAGE);
+    Sirix__Storage__V1__WriteOptions *const *options =
+        field_of(request, "options", PROTOBUF_C_TYPE_MESSAGE);
+    struct sirix_rpc_named named = {
+        .database = bytes_field(request, "database"),
+        .resource = bytes_field(request, "resource"),
+        .name = bytes_field(request, "name"),
+        .view = sirix_rpc_view(view == NULL ? NULL : *view),
+    };
+
+    enum sirix_status status =
+        sirix_rpc_write_options(options == NULL ? NULL : *options, request, &named.options, err);
+    if (status == SIRIX_OK) {
+        *out_named = named;
+    }
+    return status;
+}
+
+struct sirix_list_page sirix_rpc_list_page(const ProtobufCMessage *request)
+{
+    const uint32_t *size = field_of(request, "page_size", PROTOBUF_C_TYPE_UINT32);
+
+    return (struct sirix_list_page){
+        .database = bytes_field(request, "database"),
+        .resource = bytes_field(request, "resource"),
+        .page_size = size == NULL ? 0 : *size,
+        .cursor = bytes_field(request, "cursor"),
+    };
+}
+
 enum sirix_status sirix_rpc_place(const Sirix__Storage__V1__Place *message, const char *field,
                                   uint64_t *out_target, enum sirix_place *out_place,
                                   uint64_t *out_index, struct sirix_error *err)
@@ -196,8 +251,11 @@ Sirix__Storage__V1__NodeKind sirix_rpc_kind(enum sirix_value_kind kind)
     return kinds[kind];
 }
 
-void sirix_rpc_branch(const struct sirix_branch_item *item, Sirix__Storage__V1__Branch *out_message)
+void sirix_rpc_branch(const void *branch, void *out_branch)
 {
+    const struct sirix_branch_item *item = branch;
+    Sirix__Storage__V1__Branch *out_message = out_branch;
+
     sirix__storage__v1__branch__init(out_message);
     out_message->name = sirix_rpc_binary_str(item->name);
     out_message->revision = item->revision;
@@ -207,14 +265,38 @@ void sirix_rpc_branch(const struct sirix_branch_item *item, Sirix__Storage__V1__
     out_message->expires_at_us = sirix_rpc_time(item->expires_us);
 }
 
-void sirix_rpc_snapshot(const struct sirix_snapshot_item *item,
-                        Sirix__Storage__V1__Snapshot *out_message)
+void sirix_rpc_snapshot(const void *snapshot, void *out_snapshot)
 {
+    const struct sirix_snapshot_item *item = snapshot;
+    Sirix__Storage__V1__Snapshot *out_message = out_snapshot;
+
     sirix__storage__v1__snapshot__init(out_message);
     out_message->name = sirix_rpc_binary_str(item->name);
     out_message->revision = item->revision;
     out_message->timestamp_us = sirix_rpc_time(item->time_us);
     out_message->created_at_us = sirix_rpc_time(item->created_us);
+}
+
+enum sirix_status sirix_rpc_page_messages(struct sirix_rpc_call *call,
+                                          const struct sirix_rpc_page *page, void ***out_list,
+                                          ProtobufCBinaryData *out_cursor, struct sirix_error *err)
+{
+    const char *items = page->items;
+    void *messages = NULL;
+
+    enum sirix_status status =
+        sirix_rpc_list(call, page->count, page->message_bytes, &messages, out_list, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < page->count; i++) {
+        page->fill(items + i * page->item_bytes, (*out_list)[i]);
+    }
+    *out_cursor = (ProtobufCBinaryData){.len = 0, .data = NULL};
+    if (page->more && page->count != 0) {
+        *out_cursor = sirix_rpc_binary_str(items + (page->count - 1) * page->item_bytes);
+    }
+    return SIRIX_OK;
 }
 
 /* --- Writes that take a turn -------------------------------------------------------------------- */

@@ -83,6 +83,24 @@ enum sirix_status sirix_rpc_write_options(const Sirix__Storage__V1__WriteOptions
                                           struct sirix_write_options *out_options,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * What requests about a name have in common, by the names of their fields: database, resource, name,
+ * view and options. What a request does not have is empty.
+ */
+struct sirix_rpc_named {
+    struct sirix_bytes database;
+    struct sirix_bytes resource;
+    struct sirix_bytes name;
+    struct sirix_view_request view;
+    struct sirix_write_options options;
+};
+enum sirix_status sirix_rpc_named(const ProtobufCMessage *request,
+                                  struct sirix_rpc_named *out_named,
+                                  struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The same of a list: database, resource, page_size and cursor. */
+struct sirix_list_page sirix_rpc_list_page(const ProtobufCMessage *request);
+
 /* The hash of a message as it would be packed. */
 enum sirix_status sirix_rpc_hash(const ProtobufCMessage *message,
                                  uint8_t out_hash[SIRIX_SHA256_BYTES],
@@ -98,10 +116,25 @@ enum sirix_status sirix_rpc_place(const Sirix__Storage__V1__Place *message, cons
 void sirix_rpc_write_result(const struct sirix_write_result *result,
                             Sirix__Storage__V1__WriteResult *out_message);
 Sirix__Storage__V1__NodeKind sirix_rpc_kind(enum sirix_value_kind kind);
-void sirix_rpc_branch(const struct sirix_branch_item *item,
-                      Sirix__Storage__V1__Branch *out_message);
-void sirix_rpc_snapshot(const struct sirix_snapshot_item *item,
-                        Sirix__Storage__V1__Snapshot *out_message);
+/* Of a struct sirix_branch_item and a struct sirix_snapshot_item, as a page's fill. */
+void sirix_rpc_branch(const void *branch, void *out_branch);
+void sirix_rpc_snapshot(const void *snapshot, void *out_snapshot);
+
+/* A page of a list, as the service has it, to be made into messages. */
+struct sirix_rpc_page {
+    void *items; /* Each begins with its name, which ends with a NUL. */
+    size_t item_bytes;
+    size_t count;
+    bool more;
+    size_t message_bytes;
+    void (*fill)(const void *item, void *message);
+};
+
+/* *out_list as sirix_rpc_list() makes it; *out_cursor is empty after the last page. */
+enum sirix_status sirix_rpc_page_messages(struct sirix_rpc_call *call,
+                                          const struct sirix_rpc_page *page, void ***out_list,
+                                          ProtobufCBinaryData *out_cursor,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* --- Writes that take a turn -------------------------------------------------------------------- */
 

@@ -3,21 +3,32 @@
 
 #include "rpc/methods/codec.h"
 
+static enum sirix_status label_request(const ProtobufCMessage *message,
+                                       struct sirix_label_request *out_wanted,
+                                       struct sirix_error *err)
+{
+    struct sirix_rpc_named named;
+
+    enum sirix_status status = sirix_rpc_named(message, &named, err);
+    if (status == SIRIX_OK) {
+        *out_wanted = (struct sirix_label_request){
+            .database = named.database,
+            .resource = named.resource,
+            .name = named.name,
+            .view = named.view,
+            .options = named.options,
+        };
+    }
+    return status;
+}
+
 /* --- Snapshots ---------------------------------------------------------------------------------- */
 
 static enum sirix_status create_snapshot(struct sirix_rpc_call *call, void *state,
                                          const ProtobufCMessage *message, struct sirix_error *err)
 {
-    const Sirix__Storage__V1__CreateSnapshotRequest *request =
-        (const Sirix__Storage__V1__CreateSnapshotRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
-    struct sirix_label_request wanted = {
-        .database = sirix_rpc_bytes(request->database),
-        .resource = sirix_rpc_bytes(request->resource),
-        .name = sirix_rpc_bytes(request->name),
-        .view = sirix_rpc_view(request->view),
-        .replace = request->replace,
-    };
+    struct sirix_label_request wanted;
     Sirix__Storage__V1__CreateSnapshotResponse answer =
         SIRIX__STORAGE__V1__CREATE_SNAPSHOT_RESPONSE__INIT;
     Sirix__Storage__V1__Snapshot snapshot;
@@ -25,9 +36,9 @@ static enum sirix_status create_snapshot(struct sirix_rpc_call *call, void *stat
     bool replayed = false;
 
     (void)state;
-    enum sirix_status status =
-        sirix_rpc_write_options(request->options, message, &wanted.options, err);
+    enum sirix_status status = label_request(message, &wanted, err);
     if (status == SIRIX_OK) {
+        wanted.replace = ((const Sirix__Storage__V1__CreateSnapshotRequest *)message)->replace;
         status = sirix_service_create_snapshot(&who, &wanted, &change, &replayed, err);
     }
     if (status != SIRIX_OK) {
@@ -44,62 +55,39 @@ static enum sirix_status create_snapshot(struct sirix_rpc_call *call, void *stat
 static enum sirix_status list_snapshots(struct sirix_rpc_call *call, void *state,
                                         const ProtobufCMessage *message, struct sirix_error *err)
 {
-    const Sirix__Storage__V1__ListSnapshotsRequest *request =
-        (const Sirix__Storage__V1__ListSnapshotsRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
-    const struct sirix_label_page page = {
-        .database = sirix_rpc_bytes(request->database),
-        .resource = sirix_rpc_bytes(request->resource),
-        .page_size = request->page_size,
-        .cursor = sirix_rpc_bytes(request->cursor),
-    };
+    const struct sirix_list_page wanted = sirix_rpc_list_page(message);
     Sirix__Storage__V1__ListSnapshotsResponse answer =
         SIRIX__STORAGE__V1__LIST_SNAPSHOTS_RESPONSE__INIT;
+    struct sirix_rpc_page page = {.item_bytes = sizeof(struct sirix_snapshot_item),
+                                  .message_bytes = sizeof(Sirix__Storage__V1__Snapshot),
+                                  .fill = sirix_rpc_snapshot};
     struct sirix_snapshot_item *items = NULL;
-    void *messages = NULL;
     void **list = NULL;
-    size_t count = 0;
-    bool more = false;
 
     (void)state;
-    enum sirix_status status = sirix_service_list_snapshots(&who, &page, sirix_rpc_call_arena(call),
-                                                            &items, &count, &more, err);
+    enum sirix_status status = sirix_service_list_snapshots(
+        &who, &wanted, sirix_rpc_call_arena(call), &items, &page.count, &page.more, err);
     if (status == SIRIX_OK) {
-        status = sirix_rpc_list(call, count, sizeof(Sirix__Storage__V1__Snapshot), &messages, &list,
-                                err);
+        page.items = items;
+        status = sirix_rpc_page_messages(call, &page, &list, &answer.next_cursor, err);
     }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < count; i++) {
-        sirix_rpc_snapshot(&items[i], list[i]);
-    }
-    answer.n_snapshots = count;
+    answer.n_snapshots = page.count;
     answer.snapshots = (Sirix__Storage__V1__Snapshot **)list;
-    if (more && count != 0) {
-        answer.next_cursor = sirix_rpc_binary_str(items[count - 1].name);
-    }
-    return sirix_rpc_call_reply(call, &answer.base, err);
+    return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
 }
 
 static enum sirix_status delete_snapshot(struct sirix_rpc_call *call, void *state,
                                          const ProtobufCMessage *message, struct sirix_error *err)
 {
-    const Sirix__Storage__V1__DeleteSnapshotRequest *request =
-        (const Sirix__Storage__V1__DeleteSnapshotRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
-    struct sirix_label_request wanted = {
-        .database = sirix_rpc_bytes(request->database),
-        .resource = sirix_rpc_bytes(request->resource),
-        .name = sirix_rpc_bytes(request->name),
-    };
+    struct sirix_label_request wanted;
     Sirix__Storage__V1__DeleteSnapshotResponse answer =
         SIRIX__STORAGE__V1__DELETE_SNAPSHOT_RESPONSE__INIT;
     bool replayed = false;
 
     (void)state;
-    enum sirix_status status =
-        sirix_rpc_write_options(request->options, message, &wanted.options, err);
+    enum sirix_status status = label_request(message, &wanted, err);
     if (status == SIRIX_OK) {
         status = sirix_service_delete_snapshot(&who, &wanted, &answer.revision, &replayed, err);
     }
@@ -112,18 +100,9 @@ static enum sirix_status delete_snapshot(struct sirix_rpc_call *call, void *stat
 static enum sirix_status create_branch(struct sirix_rpc_call *call, void *state,
                                        const ProtobufCMessage *message, struct sirix_error *err)
 {
-    const Sirix__Storage__V1__CreateBranchRequest *request =
-        (const Sirix__Storage__V1__CreateBranchRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
-    struct sirix_label_request wanted = {
-        .database = sirix_rpc_bytes(request->database),
-        .resource = sirix_rpc_bytes(request->resource),
-        .name = sirix_rpc_bytes(request->name),
-        .view = sirix_rpc_view(request->view),
-        .expires_us = request->expires_at_us > (uint64_t)SIRIX_TIME_US_MAX
-                          ? SIRIX_TIME_US_MAX
-                          : (int64_t)request->expires_at_us,
-    };
+    uint64_t expires_us = ((const Sirix__Storage__V1__CreateBranchRequest *)message)->expires_at_us;
+    struct sirix_label_request wanted;
     Sirix__Storage__V1__CreateBranchResponse answer =
         SIRIX__STORAGE__V1__CREATE_BRANCH_RESPONSE__INIT;
     Sirix__Storage__V1__Branch branch;
@@ -131,9 +110,10 @@ static enum sirix_status create_branch(struct sirix_rpc_call *call, void *state,
     bool replayed = false;
 
     (void)state;
-    enum sirix_status status =
-        sirix_rpc_write_options(request->options, message, &wanted.options, err);
+    enum sirix_status status = label_request(message, &wanted, err);
     if (status == SIRIX_OK) {
+        wanted.expires_us =
+            expires_us > (uint64_t)SIRIX_TIME_US_MAX ? SIRIX_TIME_US_MAX : (int64_t)expires_us;
         status = sirix_service_create_branch(&who, &wanted, &item, &replayed, err);
     }
     if (status != SIRIX_OK) {
@@ -148,42 +128,26 @@ static enum sirix_status create_branch(struct sirix_rpc_call *call, void *state,
 static enum sirix_status list_branches(struct sirix_rpc_call *call, void *state,
                                        const ProtobufCMessage *message, struct sirix_error *err)
 {
-    const Sirix__Storage__V1__ListBranchesRequest *request =
-        (const Sirix__Storage__V1__ListBranchesRequest *)message;
     const struct sirix_request who = sirix_rpc_request(call);
-    const struct sirix_label_page page = {
-        .database = sirix_rpc_bytes(request->database),
-        .resource = sirix_rpc_bytes(request->resource),
-        .page_size = request->page_size,
-        .cursor = sirix_rpc_bytes(request->cursor),
-    };
+    const struct sirix_list_page wanted = sirix_rpc_list_page(message);
     Sirix__Storage__V1__ListBranchesResponse answer =
         SIRIX__STORAGE__V1__LIST_BRANCHES_RESPONSE__INIT;
+    struct sirix_rpc_page page = {.item_bytes = sizeof(struct sirix_branch_item),
+                                  .message_bytes = sizeof(Sirix__Storage__V1__Branch),
+                                  .fill = sirix_rpc_branch};
     struct sirix_branch_item *items = NULL;
-    void *messages = NULL;
     void **list = NULL;
-    size_t count = 0;
-    bool more = false;
 
     (void)state;
-    enum sirix_status status = sirix_service_list_branches(&who, &page, sirix_rpc_call_arena(call),
-                                                           &items, &count, &more, err);
+    enum sirix_status status = sirix_service_list_branches(
+        &who, &wanted, sirix_rpc_call_arena(call), &items, &page.count, &page.more, err);
     if (status == SIRIX_OK) {
-        status =
-            sirix_rpc_list(call, count, sizeof(Sirix__Storage__V1__Branch), &messages, &list, err);
+        page.items = items;
+        status = sirix_rpc_page_messages(call, &page, &list, &answer.next_cursor, err);
     }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < count; i++) {
-        sirix_rpc_branch(&items[i], list[i]);
-    }
-    answer.n_branches = count;
+    answer.n_branches = page.count;
     answer.branches = (Sirix__Storage__V1__Branch **)list;
-    if (more && count != 0) {
-        answer.next_cursor = sirix_rpc_binary_str(items[count - 1].name);
-    }
-    return sirix_rpc_call_reply(call, &answer.base, err);
+    return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
 }
 
 /* --- Calls that move or remove a head take its turn --------------------------------------------- */
@@ -191,7 +155,7 @@ static enum sirix_status list_branches(struct sirix_rpc_call *call, void *state,
 struct head_state {
     struct sirix_rpc_turn turn;
     struct sirix_write write;
-    const Sirix__Storage__V1__DeleteBranchRequest *deletion;
+    struct sirix_bytes database;
     const Sirix__Storage__V1__PromoteRequest *promotion;
 };
 
@@ -203,8 +167,8 @@ static enum sirix_status delete_branch_run(struct sirix_rpc_call *call, void *st
         SIRIX__STORAGE__V1__DELETE_BRANCH_RESPONSE__INIT;
     bool replayed = false;
 
-    enum sirix_status status = sirix_delete_branch_run(
-        &head->write, sirix_rpc_bytes(head->deletion->database), &answer.revision, &replayed, err);
+    enum sirix_status status =
+        sirix_delete_branch_run(&head->write, head->database, &answer.revision, &replayed, err);
     sirix_write_close(&head->write);
     answer.replayed = replayed;
     return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
@@ -217,20 +181,16 @@ static enum sirix_status delete_branch(struct sirix_rpc_call *call, void *state,
     const struct sirix_request who = sirix_rpc_request(call);
     Sirix__Storage__V1__DeleteBranchResponse answer =
         SIRIX__STORAGE__V1__DELETE_BRANCH_RESPONSE__INIT;
-    struct sirix_write_options options;
+    struct sirix_rpc_named named;
     bool known = false;
 
-    head->deletion = (const Sirix__Storage__V1__DeleteBranchRequest *)message;
-    const struct sirix_write_place place = {
-        .database = sirix_rpc_bytes(head->deletion->database),
-        .resource = sirix_rpc_bytes(head->deletion->resource),
-        .branch = sirix_rpc_bytes(head->deletion->name),
-    };
-    enum sirix_status status =
-        sirix_rpc_write_options(head->deletion->options, message, &options, err);
+    enum sirix_status status = sirix_rpc_named(message, &named, err);
     if (status == SIRIX_OK) {
-        status = sirix_delete_branch_open(&who, &options, &place, &head->write, &answer.revision,
-                                          &known, err);
+        const struct sirix_write_place place = {
+            .database = named.database, .resource = named.resource, .branch = named.name};
+        head->database = named.database;
+        status = sirix_delete_branch_open(&who, &named.options, &place, &head->write,
+                                          &answer.revision, &known, err);
     }
     if (status == SIRIX_OK && known) {
         answer.replayed = true;
@@ -262,9 +222,8 @@ static enum sirix_status promote_run(struct sirix_rpc_call *call, void *state,
     bool replayed = false;
 
     enum sirix_status status =
-        sirix_promote_run(&head->write, sirix_rpc_bytes(head->promotion->database),
-                          sirix_rpc_bytes(head->promotion->branch), head->promotion->replace,
-                          &promotion, &replayed, err);
+        sirix_promote_run(&head->write, head->database, sirix_rpc_bytes(head->promotion->branch),
+                          head->promotion->replace, &promotion, &replayed, err);
     sirix_write_close(&head->write);
     return status == SIRIX_OK ? promote_reply(call, &promotion, replayed, err) : status;
 }
@@ -274,22 +233,22 @@ static enum sirix_status promote(struct sirix_rpc_call *call, void *state,
 {
     struct head_state *head = state;
     const struct sirix_request who = sirix_rpc_request(call);
-    struct sirix_write_options options;
+    struct sirix_rpc_named named;
     struct sirix_promotion promotion = {0};
     bool known = false;
 
     head->promotion = (const Sirix__Storage__V1__PromoteRequest *)message;
-    const struct sirix_write_place place = {
-        .database = sirix_rpc_bytes(head->promotion->database),
-        .resource = sirix_rpc_bytes(head->promotion->resource),
-        .branch = sirix_rpc_bytes(head->promotion->target),
-    };
-    enum sirix_status status =
-        sirix_rpc_write_options(head->promotion->options, message, &options, err);
+    enum sirix_status status = sirix_rpc_named(message, &named, err);
     if (status == SIRIX_OK) {
-        status =
-            sirix_promote_open(&who, &options, &place, sirix_rpc_bytes(head->promotion->branch),
-                               &head->write, &promotion, &known, err);
+        const struct sirix_write_place place = {
+            .database = named.database,
+            .resource = named.resource,
+            .branch = sirix_rpc_bytes(head->promotion->target),
+        };
+        head->database = named.database;
+        status = sirix_promote_open(&who, &named.options, &place,
+                                    sirix_rpc_bytes(head->promotion->branch), &head->write,
+                                    &promotion, &known, err);
     }
     if (status == SIRIX_OK && known) {
         return promote_reply(call, &promotion, true, err);
