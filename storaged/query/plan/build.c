@@ -7,7 +7,7 @@
 
 #include "query/plan/builder.h"
 
-/* --- Ground ------------------------------------------------------------------------------------- */
+/* --- Ground ----------------------------------------------------------------------------------- */
 
 void *builder_alloc(struct builder *builder, size_t count, size_t size)
 {
@@ -68,7 +68,7 @@ struct sirix_plan *builder_node(struct builder *builder, enum sirix_plan_kind ki
     return builder->status == SIRIX_OK ? node : NULL;
 }
 
-/* --- Namespaces and settings -------------------------------------------------------------------- */
+/* --- Namespaces and settings ------------------------------------------------------------------ */
 
 /* Namespaces of modules that are always there; others cannot be imported. */
 static bool is_known_module(struct sirix_bytes uri)
@@ -219,7 +219,7 @@ static bool apply_setting(struct builder *builder, const struct sirix_ast_declar
     }
 }
 
-/* --- Globals ------------------------------------------------------------------------------------- */
+/* --- Globals ---------------------------------------------------------------------------------- */
 
 /* A body in a frame of its own. */
 static struct sirix_plan *build_alone(struct builder *builder, const struct sirix_ast *ast,
@@ -346,7 +346,7 @@ static bool build_globals(struct builder *builder)
     return true;
 }
 
-/* --- Cycles --------------------------------------------------------------------------------------- */
+/* --- Cycles ----------------------------------------------------------------------------------- */
 
 /* Follows the globals that a body reads itself, each of them once. */
 static bool follow(struct builder *builder, uint32_t number, uint8_t *state);
@@ -409,7 +409,7 @@ static bool check_cycles(struct builder *builder)
     return true;
 }
 
-/* --- Door ----------------------------------------------------------------------------------------- */
+/* --- Door ------------------------------------------------------------------------------------- */
 
 static void build_query(struct builder *builder)
 {

@@ -91,7 +91,7 @@ struct builder {
     struct sirix_plan_query *query;
 };
 
-/* --- Ground ------------------------------------------------------------------------------------ */
+/* --- Ground ----------------------------------------------------------------------------------- */
 
 void *builder_alloc(struct builder *builder, size_t count, size_t size);
 void *builder_fail(struct builder *builder, uint32_t line, uint32_t column, const char *code,
@@ -105,7 +105,7 @@ struct sirix_plan *builder_node(struct builder *builder, enum sirix_plan_kind ki
 /* Takes over what the children need and do, and checks where updates stand. */
 struct sirix_plan *builder_finish(struct builder *builder, struct sirix_plan *node);
 
-/* --- Names ------------------------------------------------------------------------------------- */
+/* --- Names ------------------------------------------------------------------------------------ */
 
 extern const struct sirix_bytes builder_local_uri;
 extern const struct sirix_bytes builder_err_uri;
@@ -127,7 +127,7 @@ const char *builder_show(const struct sirix_ast_name *name, char *to, size_t to_
 /* How many letters differ; SIZE_MAX when it is more than a third. */
 size_t builder_distance(struct sirix_bytes a, struct sirix_bytes b);
 
-/* --- Variables --------------------------------------------------------------------------------- */
+/* --- Variables -------------------------------------------------------------------------------- */
 
 /* A new variable of the frame, seen from now on. *out: its slot. */
 bool builder_bind(struct builder *builder, const struct sirix_ast_name *name, uint32_t line,
@@ -150,7 +150,7 @@ void builder_frame_open(struct builder *builder, struct builder_frame *frame, bo
 /* Gives the number of slots, and moves the body's own slots behind the captures. */
 uint32_t builder_frame_close(struct builder *builder, struct sirix_plan *body);
 
-/* --- Types ------------------------------------------------------------------------------------- */
+/* --- Types ------------------------------------------------------------------------------------ */
 
 /* A sequence type; NULL gives item()*. */
 bool builder_type(struct builder *builder, const struct sirix_ast_type *ast,
@@ -164,7 +164,7 @@ bool builder_set_type(struct builder *builder, struct sirix_plan *node,
 /* The atomic type of a constructor function, such as xs:date. */
 bool builder_constructor_type(struct sirix_bytes local, enum sirix_type *out);
 
-/* --- Functions --------------------------------------------------------------------------------- */
+/* --- Functions -------------------------------------------------------------------------------- */
 
 bool builder_declare_functions(struct builder *builder);
 bool builder_build_functions(struct builder *builder);
@@ -172,7 +172,7 @@ struct sirix_plan *builder_call(struct builder *builder, const struct sirix_ast 
 struct sirix_plan *builder_function_name(struct builder *builder, const struct sirix_ast *ast);
 struct sirix_plan *builder_inline(struct builder *builder, const struct sirix_ast *ast);
 
-/* --- Expressions ------------------------------------------------------------------------------- */
+/* --- Expressions ------------------------------------------------------------------------------ */
 
 /* Builds, and hides again what the expression bound, but for statements. NULL for NULL. */
 struct sirix_plan *builder_build(struct builder *builder, const struct sirix_ast *ast);

@@ -13,7 +13,7 @@ struct target {
     enum sirix_function_ns ns; /* Where it was looked for. */
 };
 
-/* --- Functions of the query -------------------------------------------------------------------- */
+/* --- Functions of the query ------------------------------------------------------------------- */
 
 /* The name that a function is declared and looked up by: without a prefix it is local. */
 static bool function_name(struct builder *builder, const struct sirix_ast_name *name, uint32_t line,
@@ -262,7 +262,7 @@ struct sirix_plan *builder_inline(struct builder *builder, const struct sirix_as
     return node;
 }
 
-/* --- Finding ------------------------------------------------------------------------------------ */
+/* --- Finding ---------------------------------------------------------------------------------- */
 
 /* Names of declared functions that are nearly this one. */
 static bool nearest_user(const struct builder *builder, struct sirix_bytes local, char *to,
@@ -355,7 +355,7 @@ static bool find_function(struct builder *builder, const struct sirix_ast *ast, 
     return false;
 }
 
-/* --- Calls -------------------------------------------------------------------------------------- */
+/* --- Calls ------------------------------------------------------------------------------------ */
 
 static enum sirix_plan_special special_of(const struct sirix_function *function, size_t arity)
 {

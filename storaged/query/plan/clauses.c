@@ -3,7 +3,7 @@
 
 #include "query/plan/builder.h"
 
-/* --- Bindings ----------------------------------------------------------------------------------- */
+/* --- Bindings --------------------------------------------------------------------------------- */
 
 /* Binds an optional variable of a node's place; NO_SLOT when there is none. */
 static bool bind_optional(struct builder *builder, const struct sirix_ast *ast,
@@ -58,7 +58,7 @@ static struct sirix_plan *build_let(struct builder *builder, const struct sirix_
     return builder_finish(builder, node);
 }
 
-/* --- Windows ------------------------------------------------------------------------------------ */
+/* --- Windows ---------------------------------------------------------------------------------- */
 
 static struct sirix_plan *build_edge(struct builder *builder, const struct sirix_ast *ast)
 {
@@ -142,7 +142,7 @@ static struct sirix_plan *build_window(struct builder *builder, const struct sir
     return builder_finish(builder, node);
 }
 
-/* --- group by, order by ------------------------------------------------------------------------- */
+/* --- group by, order by ----------------------------------------------------------------------- */
 
 /* The slots of bindings that this FLWOR has made, from first on, that keys do not hold. */
 static bool list_slots(struct builder *builder, struct sirix_plan *node, uint32_t first)
@@ -263,7 +263,7 @@ static struct sirix_plan *build_order(struct builder *builder, const struct siri
     return list_slots(builder, node, first) ? builder_finish(builder, node) : NULL;
 }
 
-/* --- FLWOR -------------------------------------------------------------------------------------- */
+/* --- FLWOR ------------------------------------------------------------------------------------ */
 
 /* What a clause binds stays bound: clauses are not built through builder_build(). */
 static struct sirix_plan *build_clause(struct builder *builder, const struct sirix_ast *ast,
@@ -333,7 +333,7 @@ struct sirix_plan *builder_quantified(struct builder *builder, const struct siri
     return builder_finish(builder, node);
 }
 
-/* --- typeswitch, try ---------------------------------------------------------------------------- */
+/* --- typeswitch, try -------------------------------------------------------------------------- */
 
 static struct sirix_plan *build_type_case(struct builder *builder, const struct sirix_ast *ast)
 {

@@ -63,7 +63,7 @@ static void put_quoted(struct printer *printer, struct sirix_bytes text)
     put(printer, len < text.len ? "...\"" : "\"");
 }
 
-/* --- What a node carries ------------------------------------------------------------------------ */
+/* --- What a node carries ---------------------------------------------------------------------- */
 
 static void put_item(struct printer *printer, const struct sirix_item *item)
 {

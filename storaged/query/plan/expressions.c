@@ -4,7 +4,7 @@
 #include "query/plan/builder.h"
 #include "query/value/number.h"
 
-/* --- Effects ------------------------------------------------------------------------------------ */
+/* --- Effects ---------------------------------------------------------------------------------- */
 
 static bool is_updating(const struct sirix_plan *node)
 {
@@ -119,7 +119,7 @@ struct sirix_plan *builder_finish(struct builder *builder, struct sirix_plan *no
     return take_effects(builder, node) ? node : NULL;
 }
 
-/* --- Ground ------------------------------------------------------------------------------------- */
+/* --- Ground ----------------------------------------------------------------------------------- */
 
 bool builder_children(struct builder *builder, const struct sirix_ast *ast, struct sirix_plan *node)
 {
@@ -168,7 +168,7 @@ static struct sirix_plan *number(struct builder *builder, const struct sirix_ast
     return constant(builder, ast, item);
 }
 
-/* --- Values ------------------------------------------------------------------------------------- */
+/* --- Values ----------------------------------------------------------------------------------- */
 
 static struct sirix_plan *context(struct builder *builder, const struct sirix_ast *ast)
 {
@@ -251,7 +251,7 @@ static struct sirix_plan *typed(struct builder *builder, enum sirix_plan_kind ki
     return builder_type(builder, ast->type, &node->type) ? node : NULL;
 }
 
-/* --- Steps -------------------------------------------------------------------------------------- */
+/* --- Steps ------------------------------------------------------------------------------------ */
 
 static struct sirix_plan *step(struct builder *builder, enum sirix_plan_kind kind,
                                const struct sirix_ast *ast)

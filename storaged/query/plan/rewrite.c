@@ -24,7 +24,7 @@ struct rewriter {
 
 static void rewrite(struct rewriter *rewriter, struct sirix_plan *node);
 
-/* --- Constants ---------------------------------------------------------------------------------- */
+/* --- Constants -------------------------------------------------------------------------------- */
 
 static bool is_constant(const struct sirix_plan *node)
 {
@@ -92,7 +92,7 @@ static bool all_constant(const struct sirix_plan *node)
     return node->child_count != 0;
 }
 
-/* --- Operators ---------------------------------------------------------------------------------- */
+/* --- Operators -------------------------------------------------------------------------------- */
 
 static enum sirix_arithmetic arithmetic_of(uint8_t op)
 {
@@ -173,7 +173,7 @@ static void fold_cast(struct rewriter *rewriter, struct sirix_plan *node)
     take(rewriter, node, status, item, &err);
 }
 
-/* --- Calls -------------------------------------------------------------------------------------- */
+/* --- Calls ------------------------------------------------------------------------------------ */
 
 /* The value of an argument that is a constant, or a short list of them. */
 static bool constant_argument(struct rewriter *rewriter, const struct sirix_plan *node,
@@ -232,7 +232,7 @@ static void fold_call(struct rewriter *rewriter, struct sirix_plan *node)
     }
 }
 
-/* --- Choices ------------------------------------------------------------------------------------ */
+/* --- Choices ---------------------------------------------------------------------------------- */
 
 /* Whether the effective boolean value of a node is known. */
 static bool known_truth(const struct sirix_plan *node, bool *out)
@@ -306,7 +306,7 @@ static void fold_not(struct sirix_plan *node)
     }
 }
 
-/* --- Sequences ---------------------------------------------------------------------------------- */
+/* --- Sequences -------------------------------------------------------------------------------- */
 
 static bool is_plain_sequence(const struct sirix_plan *node)
 {
@@ -358,7 +358,7 @@ static void flatten(struct rewriter *rewriter, struct sirix_plan *node)
     }
 }
 
-/* --- The walk ----------------------------------------------------------------------------------- */
+/* --- The walk --------------------------------------------------------------------------------- */
 
 static void fold(struct rewriter *rewriter, struct sirix_plan *node)
 {

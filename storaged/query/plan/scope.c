@@ -79,7 +79,7 @@ const struct builder_binding *builder_find(struct builder *builder, const struct
     return at == 0 ? NULL : &builder->bindings[at - 1];
 }
 
-/* --- Captures ---------------------------------------------------------------------------------- */
+/* --- Captures --------------------------------------------------------------------------------- */
 
 /* The slot in frame of a variable that has slot in the frame around it. */
 static bool capture(struct builder *builder, struct builder_frame *frame, uint32_t slot,
@@ -125,7 +125,7 @@ bool builder_reach(struct builder *builder, const struct builder_binding *bindin
     return true;
 }
 
-/* --- Frames ------------------------------------------------------------------------------------ */
+/* --- Frames ----------------------------------------------------------------------------------- */
 
 void builder_frame_open(struct builder *builder, struct builder_frame *frame, bool is_inline,
                         uint32_t parameter_count)
@@ -187,7 +187,7 @@ uint32_t builder_frame_close(struct builder *builder, struct sirix_plan *body)
     return frame->parameter_count + frame->capture_count + frame->local_count;
 }
 
-/* --- Uses -------------------------------------------------------------------------------------- */
+/* --- Uses ------------------------------------------------------------------------------------- */
 
 static void fail_unknown(struct builder *builder, const struct sirix_ast *ast)
 {

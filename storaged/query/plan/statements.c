@@ -80,7 +80,7 @@ struct sirix_plan *builder_copy(struct builder *builder, const struct sirix_ast 
     return node;
 }
 
-/* --- Statements --------------------------------------------------------------------------------- */
+/* --- Statements ------------------------------------------------------------------------------- */
 
 static struct sirix_plan *declare(struct builder *builder, const struct sirix_ast *ast)
 {

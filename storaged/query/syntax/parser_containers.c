@@ -158,6 +158,10 @@ static struct sirix_ast *read_block(struct parser *parser, const struct sirix_to
             return parser_fail_expected(parser, "',' or '}'");
         }
     }
+    if (!is_statement(first) && !parser_at(parser, SIRIX_TOKEN_SEMICOLON) &&
+        parser->closed_end != parser->last_end) {
+        return parser_fail_expected(parser, "':', ',' or '}'");
+    }
     if (count == 1) {
         parser->list.len = mark;
     } else {

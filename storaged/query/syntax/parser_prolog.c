@@ -372,14 +372,15 @@ static bool at_declaration(struct parser *parser)
 
 static bool reserve(struct parser *parser, struct sirix_ast_module *module, uint32_t *cap)
 {
-    if (module->declaration_count < *cap) {
-        return true;
-    }
     if (module->declaration_count >= SIRIX_SYNTAX_DECLARATIONS_MAX) {
         parser_fail_status(parser, sirix_query_fail_limit(parser->err, "query.declarations",
                                                           "the query declares more than %d things",
                                                           SIRIX_SYNTAX_DECLARATIONS_MAX));
         return false;
+    }
+
+    if (module->declaration_count < *cap) {
+        return true;
     }
 
     uint32_t grown_cap = *cap == 0 ? 8 : *cap * 2;

@@ -15,6 +15,20 @@ static struct sirix_ast *read_behind(struct parser *parser, const char *word)
     return parser_expect_word(parser, word) ? parser_single(parser) : NULL;
 }
 
+/* A name with a colon behind it is a key without quotes; anything else is an expression. */
+static struct sirix_ast *read_key(struct parser *parser)
+{
+    struct sirix_token place = parser->token;
+    struct sirix_bytes key = {NULL, 0};
+    const struct sirix_token *ahead =
+        parser_at(parser, SIRIX_TOKEN_NAME) ? parser_ahead(parser) : NULL;
+
+    if (ahead != NULL && ahead->kind == SIRIX_TOKEN_COLON) {
+        return parser_local_name(parser, &key) ? parser_string_node(parser, &place, key) : NULL;
+    }
+    return parser_single(parser);
+}
+
 /* key : value, ... from the first colon on, as an object. */
 static struct sirix_ast *read_pairs(struct parser *parser, const struct sirix_token *place,
                                     struct sirix_ast *key)
@@ -25,7 +39,7 @@ static struct sirix_ast *read_pairs(struct parser *parser, const struct sirix_to
         struct sirix_token colon = {0};
 
         if (key == NULL) {
-            key = parser_single(parser);
+            key = read_key(parser);
         }
         colon = parser->token;
 
@@ -43,26 +57,12 @@ static struct sirix_ast *read_pairs(struct parser *parser, const struct sirix_to
     return parser_list_close(parser, mark, SIRIX_AST_OBJECT, place);
 }
 
-/* A name as a key without quotes; else an expression, which may turn out to be a key. */
+/* An expression, or pairs of an object. */
 static struct sirix_ast *read_content(struct parser *parser)
 {
     struct sirix_token place = parser->token;
-    struct sirix_ast *content = NULL;
+    struct sirix_ast *content = read_key(parser);
 
-    if (parser_at(parser, SIRIX_TOKEN_NAME)) {
-        const struct sirix_token *ahead = parser_ahead(parser);
-        struct sirix_bytes key = {NULL, 0};
-
-        if (ahead == NULL) {
-            return NULL;
-        }
-        if (ahead->kind == SIRIX_TOKEN_COLON) {
-            content =
-                parser_local_name(parser, &key) ? parser_string_node(parser, &place, key) : NULL;
-            return content == NULL ? NULL : read_pairs(parser, &place, content);
-        }
-    }
-    content = parser_single(parser);
     return content != NULL && parser_at(parser, SIRIX_TOKEN_COLON)
                ? read_pairs(parser, &place, content)
                : content;
