@@ -30,6 +30,26 @@ struct sirix_diff_stream {
 
 /* --- Opening ------------------------------------------------------------------------------------ */
 
+/* Puts the newest revision that both come from in the place of `from`. */
+static enum sirix_status go_to_parting(struct sirix_target *target, const struct sirix_view *to,
+                                       struct sirix_view *from, struct sirix_error *err)
+{
+    struct sirix_view_spec spec = {.by = SIRIX_VIEW_REVISION};
+    struct sirix_view parting = {0};
+    uint64_t address = 0;
+
+    enum sirix_status status =
+        sirix_view_merge_base(target->reader, from, to, &spec.revision, &address, err);
+    if (status == SIRIX_OK) {
+        status = sirix_view_open(target->resource, target->reader, &spec, &parting, err);
+    }
+    if (status == SIRIX_OK) {
+        sirix_view_close(from);
+        *from = parting;
+    }
+    return status;
+}
+
 enum sirix_status sirix_diff_views_open(struct sirix_target *target,
                                         const struct sirix_diff_views *wanted,
                                         struct sirix_view *out_from, struct sirix_view *out_to,
@@ -55,7 +75,11 @@ enum sirix_status sirix_diff_views_open(struct sirix_target *target,
             *err = no_parent;
         }
     }
+    if (status == SIRIX_OK && wanted->since_parted) {
+        status = go_to_parting(target, &to, &from, err);
+    }
     if (status != SIRIX_OK) {
+        sirix_view_close(&from);
         sirix_view_close(&to);
         return status;
     }
@@ -125,6 +149,7 @@ enum sirix_status sirix_diff_stream_open(const struct sirix_request *request,
         const struct sirix_diff_views views = {.has_from = wanted->has_from,
                                                .from = wanted->from,
                                                .to = wanted->to,
+                                               .since_parted = wanted->since_parted,
                                                .from_field = "from",
                                                .to_field = "to"};
         status = sirix_diff_views_open(&stream->target, &views, &stream->from, &stream->to, err);

@@ -17,6 +17,7 @@ struct sirix_diff_views {
     bool has_from; /* False: the parent of `to`, or `to` itself where that is the first revision. */
     struct sirix_view_request from;
     struct sirix_view_request to;
+    bool since_parted; /* Instead of `from`: the newest revision that both ends come from. */
     const char *from_field;
     const char *to_field;
 };
@@ -33,6 +34,7 @@ struct sirix_diff_request {
     bool has_from; /* False: the parent of `to`. */
     struct sirix_view_request from;
     struct sirix_view_request to;
+    bool since_parted; /* From where the two parted. */
     bool json_patch;
     uint64_t max_changes; /* 0: all. */
     uint32_t max_value_bytes;

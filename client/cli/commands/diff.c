@@ -12,6 +12,8 @@ enum own_flag { FLAG_BRANCH, FLAG_JSON_PATCH, FLAG_STAT, FLAG_MAX };
 
 static const struct sirixctl_flag own_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "for ends without @: of this branch instead of main"},
+    [FLAG_SINCE_PARTED] = {"since-parted", NULL,
+                           "from the newest revision that both ends come from"},
     [FLAG_JSON_PATCH] = {"json-patch", NULL, "as an RFC 6902 patch"},
     [FLAG_STAT] = {"stat", NULL, "counts only"},
     [FLAG_MAX] = {"max", "N", "changes to show (default: all)"},
@@ -231,6 +233,7 @@ static enum sirix_status read_ends(struct sirixctl *ctl, struct sirixctl_name *f
 static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
 {
     struct sirix_diff_request request = {
+        .since_parted = ctl->args.own[FLAG_SINCE_PARTED] != NULL,
         .json_patch = ctl->args.own[FLAG_JSON_PATCH] != NULL,
     };
     struct sirix_diff_stream *stream = NULL;

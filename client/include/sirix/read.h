@@ -175,6 +175,7 @@ struct sirix_diff_request {
     bool has_from; /* Else: the parent of `to`. */
     struct sirix_view from;
     struct sirix_view to;
+    bool since_parted;             /* From the newest revision that both ends come from. */
     bool json_patch;               /* RFC 6902 instead of changes. */
     uint64_t max_changes;          /* 0: all; the counts are always of the whole diff. */
     uint32_t max_value_bytes;      /* Of one old or new value. */

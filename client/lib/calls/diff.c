@@ -32,6 +32,7 @@ enum sirix_status sirix_client_diff(struct sirix_client *client,
     }
     message.database = sirix_message_from_str(request->database);
     message.resource = sirix_message_from_str(request->resource);
+    message.since_parted = request->since_parted;
     if (request->has_from) {
         /* The default view is the head of main here; an absent one would be the parent of `to`. */
         (void)sirix_encode_view(&request->from, &from);

@@ -831,6 +831,27 @@ class Comparing(case.DaemonCase):
                      resource=self.changed(20), format=pb.DIFF_FORMAT_JSON_PATCH,
                      max_patch_operations=10)
 
+    def test_a_diff_since_two_branches_parted_has_the_changes_of_one(self):
+        pb = case.pb
+        name = self.resource('{"a":1,"b":1}')
+        keys = {n.name: n.node_key for n in self.client.ReadNode(database=b"db",
+                                                                 resource=name).nodes[1:]}
+        self.client.CreateBranch(database=b"db", resource=name, name=b"side")
+        self.apply(name, update(keys[b"a"], "2"), branch=b"side")
+        for i in range(3):
+            self.apply(name, update(keys[b"b"], str(i + 7)))
+        ends = {"from": pb.View(), "to": pb.View(branch=b"side")}
+        self.assertEqual(sorted(c.path for c in self.diff(name, **ends)[0]), [b"/a", b"/b"])
+        parts = list(self.client.Diff(database=b"db", resource=name, since_parted=True, **ends))
+        self.assertEqual((parts[0].start.from_revision, parts[0].start.to_revision), (2, 3))
+        self.assertEqual([c.path for c in parts[1].changes.changes], [b"/a"])
+        back = self.diff(name, since_parted=True, **{"from": ends["to"], "to": ends["from"]})[0]
+        self.assertEqual([(c.path, c.new_value) for c in back], [(b"/b", b"9")])
+        same = self.diff(name, since_parted=True, to=pb.View(branch=b"side"))[0]
+        self.assertEqual([c.path for c in same], [b"/a"])  # From the parent.
+        self.assertEqual(self.diff(name, since_parted=True, **{"from": pb.View(revision=2),
+                                                               "to": pb.View(revision=1)})[0], [])
+
     def test_both_formats_count_the_whole_diff(self):
         pb = case.pb
         name = self.resource('{"a":1,"b":[1,2,3],"c":{"d":true},"e":"x","f":0}')
