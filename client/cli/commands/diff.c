@@ -8,7 +8,7 @@
 
 #include "cli/commands/commands.h"
 
-enum own_flag { FLAG_BRANCH, FLAG_JSON_PATCH, FLAG_STAT, FLAG_MAX };
+enum own_flag { FLAG_BRANCH, FLAG_SINCE_PARTED, FLAG_JSON_PATCH, FLAG_STAT, FLAG_MAX };
 
 static const struct sirixctl_flag own_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "for ends without @: of this branch instead of main"},
