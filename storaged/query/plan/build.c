@@ -366,7 +366,9 @@ static bool follow_body(struct builder *builder, const struct sirix_plan *node, 
 
 enum { NOT_SEEN, BEING_SEEN, SEEN };
 
-/* Globals in a row that are followed: the stack is not endless. Longer cycles are found by the run. */
+/*
+ * Globals in a row that are followed: the stack is not endless. Longer cycles are found by the run.
+ */
 enum { CHAIN_MAX = 20 };
 
 static bool follow(struct builder *builder, uint32_t number, uint8_t *state)

@@ -3,11 +3,11 @@
  *
  * As in the parser, a function gives a node or NULL; why is in builder->status and builder->err.
  *
- * Slots     a frame numbers its variables from 0. An inline function learns what it captures only while
- *           its body is built, and captures come before its own variables: those are numbered from
- *           BUILDER_LOCAL and moved down when the body is done.
- * Effects   a node is simple (gives a value), updating, vacuous (neither: (), fn:error()), or either
- *           (a block that updates and gives a value). SIRIX_PLAN_UPDATING alone is updating.
+ * Slots     a frame numbers its variables from 0. An inline function learns what it captures only
+ *           while its body is built, and captures come before its own variables: those are numbered
+ *           from BUILDER_LOCAL and moved down when the body is done.
+ * Effects   a node is simple (gives a value), updating, vacuous (neither: (), fn:error()), or
+ *           either (a block that updates and gives a value). SIRIX_PLAN_UPDATING alone is updating.
  */
 #ifndef SIRIX_QUERY_PLAN_BUILDER_H
 #define SIRIX_QUERY_PLAN_BUILDER_H

@@ -1,6 +1,6 @@
 /*
- * A plan as text, for people: one line an operator, indented by what it is part of, with variables by
- * number and the choices that were made.
+ * A plan as text, for people: one line an operator, indented by what it is part of, with variables
+ * by number and the choices that were made.
  */
 #ifndef SIRIX_QUERY_PLAN_EXPLAIN_H
 #define SIRIX_QUERY_PLAN_EXPLAIN_H

@@ -1,6 +1,6 @@
 /*
- * From the leaves up: a node whose parts are constants becomes one, if computing it works and gives a
- * small atomic; conditions that are known choose their branch; sequences in sequences are one.
+ * From the leaves up: a node whose parts are constants becomes one, if computing it works and gives
+ * a small atomic; conditions that are known choose their branch; sequences in sequences are one.
  */
 #include "query/plan/rewrite.h"
 
@@ -246,7 +246,9 @@ static bool known_truth(const struct sirix_plan *node, bool *out)
     return is_constant(node) && sirix_item_truth(node->item, out, &err) == SIRIX_OK;
 }
 
-/* Conditions that are false go, with what they guard; one that is true is the last that is asked. */
+/*
+ * Conditions that are false go, with what they guard; one that is true is the last that is asked.
+ */
 static void fold_if(struct sirix_plan *node)
 {
     uint32_t kept = 0;

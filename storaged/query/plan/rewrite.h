@@ -1,6 +1,6 @@
 /*
- * Rewrites: a plan that gives the same answers, sooner. A plan runs as well without it; the tests run
- * both and compare.
+ * Rewrites: a plan that gives the same answers, sooner. A plan runs as well without it; the tests
+ * run both and compare.
  *
  * Errors stay where they are: what would fail is left as it is, and fails when it runs, if it does.
  */

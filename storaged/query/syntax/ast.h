@@ -3,8 +3,8 @@
  *
  * Memory    Nodes, their lists and decoded texts lie in the arena given to the parser; names and
  *           numbers are views of the query's text, which must live as long.
- * Shape     Operators of one rank are one flat node (a chain of 100,000 additions has height 2), and
- *           else-if chains are one node. What still nests is bounded: no node is higher than
+ * Shape     Operators of one rank are one flat node (a chain of 100,000 additions has height 2),
+ *           and else-if chains are one node. What still nests is bounded: no node is higher than
  *           SIRIX_AST_HEIGHT_MAX, so a pass may recurse over children.
  * Place     Every node has the line and column, from 1 and in characters, of its first token; for
  *           binary operators and postfix steps, of the operator.

@@ -1,6 +1,6 @@
 /*
- * The words of a query. Keywords are names here: what a name means depends on where it stands, which
- * only the parser knows.
+ * The words of a query. Keywords are names here: what a name means depends on where it stands,
+ * which only the parser knows.
  *
  * Space     Blanks, comments (: that nest :) and C's comments stand between tokens. `//` begins a
  *           comment to the end of its line where a value would have to begin and what follows is no

@@ -5,8 +5,8 @@
  * Errors    The first mistake is the answer, with its code (XPST0003 for most), line, column and
  *           what was expected there: SIRIX_INVALID. A limit below is SIRIX_EXHAUSTED and named.
  * Cost      Linear in the text: nothing is read twice. Memory: the arena's, about 150 bytes a node.
- * Stack     The parser recurses once for each level of nesting, at most SIRIX_SYNTAX_NESTING_MAX, and
- *           needs up to SIRIX_SYNTAX_STACK_BYTES of it: threads with small stacks run it on a
+ * Stack     The parser recurses once for each level of nesting, at most SIRIX_SYNTAX_NESTING_MAX,
+ *           and needs up to SIRIX_SYNTAX_STACK_BYTES of it: threads with small stacks run it on a
  *           larger one.
  * Threads   Any number, each with an arena of its own.
  */

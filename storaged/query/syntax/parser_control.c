@@ -2,8 +2,8 @@
 #include "query/syntax/parser_internal.h"
 
 /*
- * A branch of if, switch or typeswitch: an expression or a statement, whose semicolon is read here if
- * the next branch, which begins with a word, follows it.
+ * A branch of if, switch or typeswitch: an expression or a statement, whose semicolon is read here
+ * if the next branch, which begins with a word, follows it.
  */
 static struct sirix_ast *read_branch(struct parser *parser, const char *word, const char *other)
 {

@@ -103,8 +103,8 @@ static struct sirix_ast *read_filter(struct parser *parser, enum sirix_ast_kind 
 }
 
 /*
- * At the second of two brackets that touch: [[e]], or a predicate that begins with an array, which is
- * known only where the first closing bracket stands.
+ * At the second of two brackets that touch: [[e]], or a predicate that begins with an array, which
+ * is known only where the first closing bracket stands.
  */
 static struct sirix_ast *read_member(struct parser *parser, const struct sirix_token *place,
                                      struct sirix_ast *base)
