@@ -1,9 +1,10 @@
 /*
- * The committer: queues, turns and the pool of threads that take them.
+ * The committer: queues, turns and the threads that take them.
  *
- * Turn      what a pool thread does for one committer: a group, the end of a group whose answer came
- *           late, or a slice of the backend's housekeeping. A committer has one turn at a time
- *           (`busy`) and stands in the pool's list at most once (`listed`).
+ * Turn      what a thread does for one committer: a group, the end of a group whose answer came late,
+ *           or a slice of the backend's housekeeping. A committer has one turn at a time (`busy`) and
+ *           stands in the pool's list at most once (`listed`). Who waits for a work while nobody else
+ *           writes takes the turn for it: a thread of the pool would have to wake first.
  * Lock      the pool's one lock guards queues, the list and flags; prepare, done, commits and
  *           housekeeping run without it. The group belongs to whoever has the turn.
  * Answers   a backend may call back before its commit returns, from this or another thread, or later:
@@ -67,6 +68,7 @@ struct sirix_committer {
     /* Pace. */
     size_t budget_bytes;
     bool last_was_long;
+    uint64_t last_works; /* Of the last group that had any. */
     unsigned groups_without_background;
     unsigned groups_without_maintenance;
     uint64_t puts_since_maintenance;
@@ -213,6 +215,7 @@ static void finish_group(struct sirix_committer *committer, enum sirix_status st
     committer->latched = committer->latched || status == SIRIX_OUTCOME_UNKNOWN ||
                          (error != NULL && error->reason == SIRIX_REASON_DATABASE_READ_ONLY);
     committer->last_was_long = took_ns > group_long_ns;
+    committer->last_works = committer->accepted.count;
     if (status == SIRIX_OK) {
         committer->stats.groups++;
         committer->stats.works += committer->accepted.count;
@@ -507,20 +510,40 @@ void sirix_committer_close(struct sirix_committer *committer)
     free(committer);
 }
 
-void sirix_committer_submit(struct sirix_committer *committer, struct sirix_work *work)
+/*
+ * Whether a turn now would be for one work alone, and the next one too as far as can be known: where
+ * several write, their works gather for one sync while a thread of the pool wakes. The lock is held.
+ */
+static bool is_quiet(const struct sirix_committer *committer)
+{
+    return !has_works(committer) && committer->last_works <= 1 && !committer->maintenance_due;
+}
+
+/* Queues a work and sees to a turn for it; true: the caller, who said that it may, takes it. */
+static bool submit(struct sirix_committer *committer, struct sirix_work *work, bool may_take)
 {
     struct sirix_committer_pool *pool = committer->pool;
+    bool takes = false;
 
     assert(work->prepare != NULL && work->done != NULL);
 
     lock(pool);
+    takes = may_take && !committer->busy && !committer->listed && is_quiet(committer);
     queue_push(work->work_class == SIRIX_WORK_BACKGROUND ? &committer->background
                                                          : &committer->small,
                work);
-    if (!committer->busy && !committer->listed) {
+    if (takes) {
+        committer->busy = true;
+    } else if (!committer->busy && !committer->listed) {
         list(committer);
     }
     unlock(pool);
+    return takes;
+}
+
+void sirix_committer_submit(struct sirix_committer *committer, struct sirix_work *work)
+{
+    (void)submit(committer, work, false); /* Nothing to take. */
 }
 
 /* What run() waits with. It stands in for the work's own done. */
@@ -561,7 +584,9 @@ enum sirix_status sirix_committer_run(struct sirix_committer *committer, struct 
     /* cppcheck-suppress autoVariables ; this function waits until nobody needs it */
     work->waiter = &waiter;
     work->done = wake;
-    sirix_committer_submit(committer, work);
+    if (submit(committer, work, true)) {
+        take_turn(committer);
+    }
     (void)pthread_mutex_lock(&waiter.lock);
     while (!waiter.is_done) {
         (void)pthread_cond_wait(&waiter.ended, &waiter.lock);

@@ -7,6 +7,8 @@
  *           works of the group have left them. A prepare that fails ends that work alone with its
  *           error and takes back what it added. `done` is called once, on a committer thread, when
  *           the group is durable or has failed; until then everything that prepare added must live.
+ *           "A committer thread" is one of the pool or, where nobody else writes, one that waits in
+ *           sirix_committer_run().
  * Groups    all waiting small works (up to SIRIX_GROUP_WORKS_MAX and SIRIX_GROUP_BYTES_MAX), then at
  *           most one background work (import flush <= 4 MB, pack <= 1 MB, <= 1,000 deletes), smaller
  *           when the last group took more than 20 ms; background work is never starved: at least

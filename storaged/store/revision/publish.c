@@ -409,10 +409,11 @@ static size_t seal_further(const struct sirix_publication *publication)
     return bytes;
 }
 
-enum sirix_status sirix_publishing_start(struct sirix_publication *publications, size_t count,
-                                         sirix_publishing_done_fn done, void *context,
-                                         struct sirix_publishing **out_publishing,
-                                         struct sirix_error *err)
+/* A publication with its work, not submitted yet. */
+static enum sirix_status publishing_new(struct sirix_publication *publications, size_t count,
+                                        sirix_publishing_done_fn done, void *context,
+                                        struct sirix_publishing **out_publishing,
+                                        struct sirix_error *err)
 {
     struct sirix_publishing *publishing = NULL;
     enum sirix_status status = SIRIX_OK;
@@ -448,10 +449,24 @@ enum sirix_status sirix_publishing_start(struct sirix_publication *publications,
             flushed ? 0 : (uint32_t)publications[i].segment_count;
         (void)sirix_resource_ref(publications[i].resource);
     }
-    /* Done may come, and the caller's done may free, before submit returns. */
     *out_publishing = publishing;
-    sirix_committer_submit(publishing->database->committer, &publishing->work);
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_publishing_start(struct sirix_publication *publications, size_t count,
+                                         sirix_publishing_done_fn done, void *context,
+                                         struct sirix_publishing **out_publishing,
+                                         struct sirix_error *err)
+{
+    struct sirix_publishing *publishing = NULL;
+    enum sirix_status status = publishing_new(publications, count, done, context, &publishing, err);
+
+    if (status == SIRIX_OK) {
+        /* Done may come, and the caller's done may free, before submit returns. */
+        *out_publishing = publishing;
+        sirix_committer_submit(publishing->database->committer, &publishing->work);
+    }
+    return status;
 }
 
 void sirix_publishing_free(struct sirix_publishing *publishing)
@@ -462,58 +477,36 @@ void sirix_publishing_free(struct sirix_publishing *publishing)
     }
 }
 
-/* Lets the caller of sirix_publish() wait. */
-struct waiter {
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    bool over;
-    enum sirix_status status;
-    struct sirix_published published;
-    struct sirix_error error;
-};
-
-static void wake(void *context, enum sirix_status status, const struct sirix_published *published,
-                 size_t count, const struct sirix_error *error)
+static void keep_published(void *context, enum sirix_status status,
+                           const struct sirix_published *published, size_t count,
+                           const struct sirix_error *error)
 {
-    struct waiter *waiter = context;
+    struct sirix_published *kept = context;
 
     (void)count;
-    (void)pthread_mutex_lock(&waiter->lock);
-    waiter->over = true;
-    waiter->status = status;
+    (void)error; /* sirix_committer_run() gives it. */
     if (status == SIRIX_OK) {
-        waiter->published = published[0];
-    } else if (error != NULL) {
-        waiter->error = *error;
+        *kept = published[0];
     }
-    (void)pthread_cond_signal(&waiter->ended);
-    (void)pthread_mutex_unlock(&waiter->lock);
 }
 
 enum sirix_status sirix_publish(struct sirix_publication *publication,
                                 struct sirix_published *out_published, struct sirix_error *err)
 {
-    struct waiter waiter = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
     struct sirix_publishing *publishing = NULL;
+    struct sirix_published published;
     enum sirix_status status = SIRIX_OK;
 
     publication->replay = NULL;
-    status = sirix_publishing_start(publication, 1, wake, &waiter, &publishing, err);
+    status = publishing_new(publication, 1, keep_published, &published, &publishing, err);
     if (status != SIRIX_OK) {
         return status;
     }
-    (void)pthread_mutex_lock(&waiter.lock);
-    while (!waiter.over) {
-        (void)pthread_cond_wait(&waiter.ended, &waiter.lock);
-    }
-    (void)pthread_mutex_unlock(&waiter.lock);
-    status = waiter.status;
+    status = sirix_committer_run(publishing->database->committer, &publishing->work, err);
     if (status == SIRIX_OK) {
-        *out_published = waiter.published;
+        *out_published = published;
         publication->replay = publishing->answer;
         publishing->answer = NULL;
-    } else if (err != NULL) {
-        *err = waiter.error;
     }
     sirix_publishing_free(publishing);
     return status;

@@ -171,6 +171,7 @@ struct step {
     struct sirix_bytes segment;
     enum sirix_status fail_with;
     char seen[SEEN_BYTES]; /* "-": absent. */
+    pthread_t prepared_on;
     struct latch ended;
     enum sirix_status status;
     struct sirix_error error;
@@ -184,6 +185,7 @@ static enum sirix_status prepare_step(struct sirix_work *work, struct sirix_grou
     struct sirix_bytes value;
     enum sirix_status status = SIRIX_OK;
 
+    step->prepared_on = pthread_self();
     if (step->started != NULL) {
         latch_open(step->started);
     }
@@ -281,6 +283,23 @@ static void a_work_is_on_disk_when_run_returns(void **state)
                      SIRIX_OK);
     sirix_reader_close(reader);
     test_segment_free(step.segment);
+}
+
+static void who_writes_alone_commits_itself_and_a_thread_of_the_pool_where_several_do(void **state)
+{
+    struct fixture *f = *state;
+    struct step alone = {STEP, .key = "k", .value = "1"};
+    struct step several[2] = {{STEP, .key = "k", .value = "2"}, {STEP, .key = "k", .value = "3"}};
+    struct step after = {STEP, .key = "k", .value = "4"};
+
+    assert_int_equal(sirix_committer_run(f->committer, &alone.work, NULL), SIRIX_OK);
+    run_as_one_group(f, several, 2);
+    assert_int_equal(sirix_committer_run(f->committer, &after.work, NULL), SIRIX_OK);
+
+    assert_true(pthread_equal(alone.prepared_on, pthread_self()));
+    assert_false(pthread_equal(several[0].prepared_on, pthread_self()));
+    assert_false(pthread_equal(after.prepared_on, pthread_self()));
+    expect_row(f, "k", "4");
 }
 
 static void works_that_wait_share_one_group(void **state)
@@ -832,6 +851,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_work_is_on_disk_when_run_returns, setup, teardown),
         cmocka_unit_test_setup_teardown(a_work_is_on_disk_when_run_returns, setup_late, teardown),
+        cmocka_unit_test_setup_teardown(
+            who_writes_alone_commits_itself_and_a_thread_of_the_pool_where_several_do, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            who_writes_alone_commits_itself_and_a_thread_of_the_pool_where_several_do, setup_late,
+            teardown),
         cmocka_unit_test_setup_teardown(works_that_wait_share_one_group, setup, teardown),
         cmocka_unit_test_setup_teardown(works_that_wait_share_one_group, setup_late, teardown),
         cmocka_unit_test_setup_teardown(a_work_sees_rows_of_earlier_works_of_its_group, setup,

@@ -355,9 +355,9 @@ static void *open_many(void *context)
         (void)snprintf(name, sizeof(name), "many%d", (i * 7 + worker->number) % 300);
         must(sirix_resource_open(fixture.database, test_name(name), &resource, &err) == SIRIX_OK,
              "open", &err);
-        must(sirix_resource_take_keys(resource, 1, false, &first, &err) == SIRIX_OK, "key", &err);
         must(open_head(worker, resource, "main", &view, &err) == SIRIX_OK, "view", &err);
-        /* The value counts the keys that were given to this resource and published. */
+        must(sirix_resource_take_keys(resource, 1, false, &first, &err) == SIRIX_OK, "key", &err);
+        /* The value is a key that was given and published: before, so this one is larger. */
         must((int64_t)first > value_of(worker, &view), "a key was given twice", NULL);
         enum sirix_status status = publish(&view, (int64_t)first, &published, &err);
         must(status == SIRIX_OK || status == SIRIX_CONFLICT, "publish", &err);
