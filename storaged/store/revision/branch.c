@@ -17,7 +17,7 @@
 enum { SWEEP_BATCH = 100 };
 
 struct branch_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     struct sirix_resource *resource;
     struct sirix_bytes name;
     /* Creation: */
@@ -79,7 +79,7 @@ static enum sirix_status check_new(const struct branch_work *branch, struct siri
     return status;
 }
 
-static enum sirix_status create_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status create_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                         struct sirix_error *err)
 {
     struct branch_work *branch = (struct branch_work *)work;
@@ -239,7 +239,7 @@ enum sirix_status sirix_branch_remove(struct sirix_group *group,
     return status == SIRIX_OK ? sirix_row_delete(group, &name, err) : status;
 }
 
-static enum sirix_status delete_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status delete_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                         struct sirix_error *err)
 {
     struct branch_work *branch = (struct branch_work *)work;
@@ -416,7 +416,7 @@ struct sweep_row {
 };
 
 struct sweep_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     struct sirix_database *database;
     uint32_t wanted;
     uint32_t swept;
@@ -495,7 +495,7 @@ static enum sirix_status sweep_one(struct sweep_work *sweep, struct sirix_group 
     return status == SIRIX_OK ? sirix_counters_put(group, shell, &counters, err) : status;
 }
 
-static enum sirix_status sweep_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status sweep_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                        struct sirix_error *err)
 {
     struct sweep_work *sweep = (struct sweep_work *)work;
@@ -535,7 +535,7 @@ enum sirix_status sirix_branch_sweep(struct sirix_database *database, uint32_t m
         return sirix_fail(err, SIRIX_NO_MEMORY, "cannot sweep branches");
     }
     while (status == SIRIX_OK && more && swept < max) {
-        sweep->work = (struct sirix_work){
+        sweep->work = (struct sirix_commit_work){
             .work_class = SIRIX_WORK_BACKGROUND,
             .frees_space = true,
             .prepare = sweep_prepare,

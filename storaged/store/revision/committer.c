@@ -40,8 +40,8 @@ enum phase {
 };
 
 struct queue {
-    struct sirix_work *first;
-    struct sirix_work *last;
+    struct sirix_commit_work *first;
+    struct sirix_commit_work *last;
     uint64_t count;
 };
 
@@ -101,7 +101,7 @@ static void unlock(struct sirix_committer_pool *pool)
     assert(rc == 0);
 }
 
-static void queue_push(struct queue *queue, struct sirix_work *work)
+static void queue_push(struct queue *queue, struct sirix_commit_work *work)
 {
     work->next = NULL;
     if (queue->last == NULL) {
@@ -113,9 +113,9 @@ static void queue_push(struct queue *queue, struct sirix_work *work)
     queue->count++;
 }
 
-static struct sirix_work *queue_pop(struct queue *queue)
+static struct sirix_commit_work *queue_pop(struct queue *queue)
 {
-    struct sirix_work *work = queue->first;
+    struct sirix_commit_work *work = queue->first;
 
     if (work != NULL) {
         queue->first = work->next;
@@ -144,7 +144,7 @@ static void list(struct sirix_committer *committer)
     assert(rc == 0);
 }
 
-static void end_work(struct sirix_work *work, enum sirix_status status,
+static void end_work(struct sirix_commit_work *work, enum sirix_status status,
                      const struct sirix_error *error)
 {
     work->done(work, status, status == SIRIX_OK ? NULL : error);
@@ -175,8 +175,8 @@ static void end_turn(struct sirix_committer *committer)
 /* Moves works of a like kind that fit together from the queues to `taken`. The lock is held. */
 static void take_works(struct sirix_committer *committer, struct queue *taken, bool *frees_space)
 {
-    const struct sirix_work *first = committer->small.first;
-    const struct sirix_work *background = committer->background.first;
+    const struct sirix_commit_work *first = committer->small.first;
+    const struct sirix_commit_work *background = committer->background.first;
     size_t bytes = 0;
     bool starving = committer->groups_without_background >= GROUPS_UNTIL_TURN;
 
@@ -209,7 +209,7 @@ static void finish_group(struct sirix_committer *committer, enum sirix_status st
 {
     uint64_t took_ns = sirix_clock_monotonic_ns(sirix_clock_system()) - committer->began_ns;
     const struct sirix_batch *batch = &committer->batch;
-    struct sirix_work *work = NULL;
+    struct sirix_commit_work *work = NULL;
 
     lock(committer->pool);
     committer->latched = committer->latched || status == SIRIX_OUTCOME_UNKNOWN ||
@@ -266,7 +266,7 @@ static void committed(void *context, const struct sirix_commit_outcome *outcome)
 
 static void prepare_works(struct sirix_committer *committer, struct queue *taken)
 {
-    struct sirix_work *work = NULL;
+    struct sirix_commit_work *work = NULL;
 
     committer->accepted = (struct queue){0};
     while ((work = queue_pop(taken)) != NULL) {
@@ -310,7 +310,7 @@ enum sirix_status sirix_committer_refuse(struct sirix_error *err)
 
 static void refuse_works(struct sirix_committer *committer, struct queue *taken)
 {
-    struct sirix_work *work = NULL;
+    struct sirix_commit_work *work = NULL;
     struct sirix_error error = {0};
     enum sirix_status status = sirix_committer_refuse(&error);
 
@@ -352,7 +352,7 @@ static void take_turn(struct sirix_committer *committer)
         committer->maintenance_due && !latched &&
         (!has_works(committer) || committer->groups_without_maintenance >= GROUPS_UNTIL_TURN);
     if (latched) {
-        struct sirix_work *work = NULL;
+        struct sirix_commit_work *work = NULL;
         while ((work = queue_pop(&committer->small)) != NULL ||
                (work = queue_pop(&committer->background)) != NULL) {
             queue_push(&taken, work);
@@ -520,7 +520,7 @@ static bool is_quiet(const struct sirix_committer *committer)
 }
 
 /* Queues a work and sees to a turn for it; true: the caller, who said that it may, takes it. */
-static bool submit(struct sirix_committer *committer, struct sirix_work *work, bool may_take)
+static bool submit(struct sirix_committer *committer, struct sirix_commit_work *work, bool may_take)
 {
     struct sirix_committer_pool *pool = committer->pool;
     bool takes = false;
@@ -541,14 +541,14 @@ static bool submit(struct sirix_committer *committer, struct sirix_work *work, b
     return takes;
 }
 
-void sirix_committer_submit(struct sirix_committer *committer, struct sirix_work *work)
+void sirix_committer_submit(struct sirix_committer *committer, struct sirix_commit_work *work)
 {
     (void)submit(committer, work, false); /* Nothing to take. */
 }
 
 /* What run() waits with. It stands in for the work's own done. */
 struct waiter {
-    void (*done)(struct sirix_work *work, enum sirix_status status,
+    void (*done)(struct sirix_commit_work *work, enum sirix_status status,
                  const struct sirix_error *error);
     pthread_mutex_t lock;
     pthread_cond_t ended;
@@ -557,7 +557,8 @@ struct waiter {
     struct sirix_error error;
 };
 
-static void wake(struct sirix_work *work, enum sirix_status status, const struct sirix_error *error)
+static void wake(struct sirix_commit_work *work, enum sirix_status status,
+                 const struct sirix_error *error)
 {
     struct waiter *waiter = work->waiter;
 
@@ -575,8 +576,8 @@ static void wake(struct sirix_work *work, enum sirix_status status, const struct
     (void)pthread_mutex_unlock(&waiter->lock);
 }
 
-enum sirix_status sirix_committer_run(struct sirix_committer *committer, struct sirix_work *work,
-                                      struct sirix_error *err)
+enum sirix_status sirix_committer_run(struct sirix_committer *committer,
+                                      struct sirix_commit_work *work, struct sirix_error *err)
 {
     struct waiter waiter = {
         .done = work->done, .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};

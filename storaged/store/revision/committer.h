@@ -56,25 +56,26 @@ enum sirix_work_class {
  * Embedded in the submitter's own structure, which must live until done. size_hint: bytes of segments
  * that prepare will add.
  */
-struct sirix_work {
+struct sirix_commit_work {
     enum sirix_work_class work_class;
     bool
         frees_space; /* Deletes, drop, prune: goes on below the free-space limit, in groups of its own. */
     size_t size_hint;
-    enum sirix_status (*prepare)(struct sirix_work *work, struct sirix_group *group,
+    enum sirix_status (*prepare)(struct sirix_commit_work *work, struct sirix_group *group,
                                  struct sirix_error *err);
     /* error is NULL for SIRIX_OK. May submit new work; must not wait for one. */
-    void (*done)(struct sirix_work *work, enum sirix_status status,
+    void (*done)(struct sirix_commit_work *work, enum sirix_status status,
                  const struct sirix_error *error);
-    struct sirix_work *next; /* The committer's. */
-    void *waiter;            /* The committer's. */
+    struct sirix_commit_work *next; /* The committer's. */
+    void *waiter;                   /* The committer's. */
 };
 
 /* Thread-safe; never blocks on the disk. */
-void sirix_committer_submit(struct sirix_committer *committer, struct sirix_work *work);
+void sirix_committer_submit(struct sirix_committer *committer, struct sirix_commit_work *work);
 
 /* Submits and waits for done; the work's own done is called first. Never from a committer thread. */
-enum sirix_status sirix_committer_run(struct sirix_committer *committer, struct sirix_work *work,
+enum sirix_status sirix_committer_run(struct sirix_committer *committer,
+                                      struct sirix_commit_work *work,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* The sentence for works after an unknown outcome: SIRIX_UNAVAILABLE, database_read_only. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 struct create_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     struct sirix_database *database;
     struct sirix_bytes name;
     bool hidden;
@@ -127,7 +127,7 @@ static enum sirix_status put_rows(struct create_work *create, struct sirix_group
     return status == SIRIX_OK ? sirix_counters_put(group, resource, &counters, err) : status;
 }
 
-static enum sirix_status create_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status create_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                         struct sirix_error *err)
 {
     struct create_work *create = (struct create_work *)work;
@@ -190,7 +190,7 @@ static enum sirix_status create(struct sirix_database *database, struct sirix_by
             sirix_record_segment_new(database->backend, &create->record, &create->segment, err);
     }
     if (status == SIRIX_OK) {
-        create->work = (struct sirix_work){
+        create->work = (struct sirix_commit_work){
             .size_hint = create->segment.len, .prepare = create_prepare, .done = sirix_work_done};
         status = sirix_run_once(database, &create->work, &create->published, once, err);
     }
@@ -279,13 +279,13 @@ enum sirix_status sirix_resource_discard(struct sirix_resource *resource, struct
 }
 
 struct drop_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     struct sirix_database *database;
     struct sirix_bytes name;
     uint64_t intent;
 };
 
-static enum sirix_status drop_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status drop_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                       struct sirix_error *err)
 {
     struct drop_work *drop = (struct drop_work *)work;

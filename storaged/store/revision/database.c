@@ -10,11 +10,11 @@
 
 /* Writes the first row of a fresh database. */
 struct found_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     int64_t now_us;
 };
 
-static enum sirix_status found_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status found_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                        struct sirix_error *err)
 {
     const struct found_work *found = (const struct found_work *)work;
@@ -31,7 +31,7 @@ static enum sirix_status found_prepare(struct sirix_work *work, struct sirix_gro
     return sirix_row_put(group, &key, &value, err);
 }
 
-void sirix_work_done(struct sirix_work *work, enum sirix_status status,
+void sirix_work_done(struct sirix_commit_work *work, enum sirix_status status,
                      const struct sirix_error *error)
 {
     (void)work;

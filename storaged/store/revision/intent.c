@@ -110,12 +110,12 @@ enum sirix_status sirix_intent_settle(struct sirix_group *group, uint64_t intent
 /* --- Begin -------------------------------------------------------------------------------------- */
 
 struct begin_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     const struct sirix_resource *resource;
     uint64_t intent;
 };
 
-static enum sirix_status begin_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status begin_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                        struct sirix_error *err)
 {
     struct begin_work *begin = (struct begin_work *)work;
@@ -150,7 +150,7 @@ enum sirix_status sirix_intent_begin(struct sirix_resource *resource, uint64_t *
 /* --- Flush -------------------------------------------------------------------------------------- */
 
 struct flush_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     const struct sirix_resource *resource;
     uint64_t intent;
     const struct sirix_segment_built *segments;
@@ -228,7 +228,7 @@ static enum sirix_status name_number(struct flush_work *flush, struct sirix_grou
     return status;
 }
 
-static enum sirix_status flush_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status flush_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                        struct sirix_error *err)
 {
     struct flush_work *flush = (struct flush_work *)work;
@@ -277,7 +277,7 @@ enum sirix_status sirix_intent_flush(struct sirix_resource *resource, uint64_t i
         bytes += segments[i].len;
     }
     if (status == SIRIX_OK) {
-        flush->work = (struct sirix_work){
+        flush->work = (struct sirix_commit_work){
             .work_class = SIRIX_WORK_BACKGROUND,
             .size_hint = bytes,
             .prepare = flush_prepare,
@@ -296,7 +296,7 @@ enum sirix_status sirix_intent_flush(struct sirix_resource *resource, uint64_t i
 /* --- Undo --------------------------------------------------------------------------------------- */
 
 struct undo_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     uint64_t intent;
     uint64_t deleted; /* Numbers or rows that this step deletes. */
     bool over;        /* Nothing is left of the intent. */
@@ -384,7 +384,7 @@ static enum sirix_status undo_drop(struct undo_work *undo, struct sirix_group *g
                           (struct sirix_bytes){0}, false, drop_row, &walk, err);
 }
 
-static enum sirix_status undo_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status undo_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                       struct sirix_error *err)
 {
     struct undo_work *undo = (struct undo_work *)work;
@@ -417,7 +417,7 @@ enum sirix_status sirix_intent_undo(struct sirix_database *database, uint64_t in
     enum sirix_status status = SIRIX_OK;
 
     while (status == SIRIX_OK && !undo.over) {
-        undo.work = (struct sirix_work){
+        undo.work = (struct sirix_commit_work){
             .work_class = SIRIX_WORK_BACKGROUND,
             .frees_space = true,
             .prepare = undo_prepare,

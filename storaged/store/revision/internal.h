@@ -267,7 +267,7 @@ enum sirix_status sirix_rider_put(struct sirix_group *group, const struct sirix_
  * Runs a work and waits for it; once not NULL: with its idempotency key, and result given to its answer
  * after the work's prepare. When *once says replayed, the work's prepare was not called.
  */
-enum sirix_status sirix_run_once(struct sirix_database *database, struct sirix_work *work,
+enum sirix_status sirix_run_once(struct sirix_database *database, struct sirix_commit_work *work,
                                  const void *result, struct sirix_once *once,
                                  struct sirix_error *err) SIRIX_MUST_CHECK;
 
@@ -299,7 +299,7 @@ enum sirix_status sirix_intents_recover(struct sirix_database *database,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* Ends works whose submitter waits in sirix_committer_run(): there is nothing left to do. */
-void sirix_work_done(struct sirix_work *work, enum sirix_status status,
+void sirix_work_done(struct sirix_commit_work *work, enum sirix_status status,
                      const struct sirix_error *error);
 
 #endif

@@ -5,14 +5,14 @@
 
 /* Goes in the place of the work that makes the change, and calls its prepare itself. */
 struct once_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     struct sirix_database *database;
-    struct sirix_work *change;
+    struct sirix_commit_work *change;
     const void *result;
     struct sirix_once *once;
 };
 
-static enum sirix_status once_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status once_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                       struct sirix_error *err)
 {
     const struct once_work *wrap = (const struct once_work *)work;
@@ -45,7 +45,7 @@ static enum sirix_status once_prepare(struct sirix_work *work, struct sirix_grou
     return sirix_rider_put(group, &rider, now_us, NULL, 0, err);
 }
 
-enum sirix_status sirix_run_once(struct sirix_database *database, struct sirix_work *work,
+enum sirix_status sirix_run_once(struct sirix_database *database, struct sirix_commit_work *work,
                                  const void *result, struct sirix_once *once,
                                  struct sirix_error *err)
 {

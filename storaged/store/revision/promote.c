@@ -19,7 +19,7 @@ struct side {
 };
 
 struct promote_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     struct sirix_resource *resource;
     struct side source;
     struct side target;
@@ -93,7 +93,7 @@ static enum sirix_status refuse(const struct promote_work *promote, struct sirix
     return status;
 }
 
-static enum sirix_status promote_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status promote_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                          struct sirix_error *err)
 {
     struct promote_work *promote = (struct promote_work *)work;
@@ -184,7 +184,7 @@ static enum sirix_status try_promote(struct promote_work *promote, struct sirix_
         .previous_revision = promote->target.head.revision,
         .fast_forward = fast_forward,
     };
-    promote->work = (struct sirix_work){.prepare = promote_prepare, .done = sirix_work_done};
+    promote->work = (struct sirix_commit_work){.prepare = promote_prepare, .done = sirix_work_done};
     if (once == NULL && promote->source.head.revision == promote->target.head.revision) {
         return SIRIX_OK;
     }

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 struct sirix_publishing {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     struct sirix_database *database;
     struct sirix_publication *publications;
     size_t count;
@@ -273,7 +273,7 @@ static const struct sirix_rider *rider_of(const struct sirix_publishing *publish
     return NULL;
 }
 
-static enum sirix_status publishing_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status publishing_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                             struct sirix_error *err)
 {
     struct sirix_publishing *publishing = (struct sirix_publishing *)work;
@@ -311,7 +311,7 @@ static void drop_segments(struct sirix_publication *publications, size_t count)
     }
 }
 
-static void publishing_done(struct sirix_work *work, enum sirix_status status,
+static void publishing_done(struct sirix_commit_work *work, enum sirix_status status,
                             const struct sirix_error *error)
 {
     struct sirix_publishing *publishing = (struct sirix_publishing *)work;
@@ -434,7 +434,7 @@ static enum sirix_status publishing_new(struct sirix_publication *publications, 
     publishing->count = count;
     publishing->done = done;
     publishing->context = context;
-    publishing->work = (struct sirix_work){
+    publishing->work = (struct sirix_commit_work){
         .work_class = SIRIX_WORK_SMALL,
         .frees_space = true,
         .prepare = publishing_prepare,

@@ -316,14 +316,14 @@ enum sirix_status sirix_rider_put(struct sirix_group *group, const struct sirix_
 /* --- The rider of a write that changed nothing --------------------------------------------------- */
 
 struct record_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     const struct sirix_resource *resource;
     const struct sirix_rider *rider;
     struct sirix_published
         published; /* In: what the no-op answers. Out: what the key stands for. */
 };
 
-static enum sirix_status record_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status record_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                         struct sirix_error *err)
 {
     struct record_work *record = (struct record_work *)work;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 struct label_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     struct sirix_resource *resource;
     struct sirix_bytes name;
     /* Creation: */
@@ -44,7 +44,7 @@ static enum sirix_status check_place(const struct label_work *label, struct siri
     return SIRIX_OK;
 }
 
-static enum sirix_status create_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status create_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                         struct sirix_error *err)
 {
     struct label_work *label = (struct label_work *)work;
@@ -122,7 +122,7 @@ enum sirix_status sirix_snapshot_create(const struct sirix_view *view, struct si
     return sirix_snapshot_create_once(view, name, replace, NULL, out_created, err);
 }
 
-static enum sirix_status delete_prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status delete_prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                         struct sirix_error *err)
 {
     struct label_work *label = (struct label_work *)work;

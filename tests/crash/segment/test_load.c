@@ -55,14 +55,14 @@ static struct sirix_bytes commit_key(char key[KEY_BYTES], unsigned client, unsig
 /* --- The child -------------------------------------------------------------------------------- */
 
 struct commit_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     unsigned client;
     unsigned commit;
     uint64_t number;
     struct sirix_bytes segment;
 };
 
-static enum sirix_status prepare_commit(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status prepare_commit(struct sirix_commit_work *work, struct sirix_group *group,
                                         struct sirix_error *err)
 {
     struct commit_work *commit = (struct commit_work *)work;
@@ -84,7 +84,7 @@ static enum sirix_status prepare_commit(struct sirix_work *work, struct sirix_gr
     return status;
 }
 
-static void nothing(struct sirix_work *work, enum sirix_status status,
+static void nothing(struct sirix_commit_work *work, enum sirix_status status,
                     const struct sirix_error *error)
 {
     (void)work;

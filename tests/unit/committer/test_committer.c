@@ -161,7 +161,7 @@ enum { SEEN_BYTES = 32 };
 
 /* A work by instruction: look at a row, set a row, put a segment, fail. */
 struct step {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     struct latch *started;  /* Opened by prepare. */
     struct latch *wait_for; /* In prepare. */
     const char *look_at;
@@ -178,7 +178,7 @@ struct step {
     unsigned done_count;
 };
 
-static enum sirix_status prepare_step(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status prepare_step(struct sirix_commit_work *work, struct sirix_group *group,
                                       struct sirix_error *err)
 {
     struct step *step = (struct step *)work;
@@ -213,7 +213,7 @@ static enum sirix_status prepare_step(struct sirix_work *work, struct sirix_grou
     return status;
 }
 
-static void end_step(struct sirix_work *work, enum sirix_status status,
+static void end_step(struct sirix_commit_work *work, enum sirix_status status,
                      const struct sirix_error *error)
 {
     struct step *step = (struct step *)work;
@@ -418,7 +418,7 @@ struct repeating {
     struct latch stopped;
 };
 
-static void submit_again(struct sirix_work *work, enum sirix_status status,
+static void submit_again(struct sirix_commit_work *work, enum sirix_status status,
                          const struct sirix_error *error)
 {
     struct repeating *repeating = (struct repeating *)work;
@@ -549,12 +549,12 @@ static void a_group_without_changes_needs_no_commit(void **state)
 
 /* A work that takes a given time by the clock and notes the budget. */
 struct timed {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     uint64_t takes_ns;
     size_t budget;
 };
 
-static enum sirix_status prepare_timed(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status prepare_timed(struct sirix_commit_work *work, struct sirix_group *group,
                                        struct sirix_error *err)
 {
     struct timed *timed = (struct timed *)work;
@@ -564,7 +564,7 @@ static enum sirix_status prepare_timed(struct sirix_work *work, struct sirix_gro
     return sirix_group_ref_put(group, test_text("k"), test_text("v"), err);
 }
 
-static void end_nothing(struct sirix_work *work, enum sirix_status status,
+static void end_nothing(struct sirix_commit_work *work, enum sirix_status status,
                         const struct sirix_error *error)
 {
     (void)work;
@@ -635,7 +635,7 @@ static void background_work_waits_after_a_long_group(void **state)
 /* --- Failure of allocations ------------------------------------------------------------------- */
 
 struct hungry {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     int fail_at;
     bool was_hit;
     uint64_t number;
@@ -643,7 +643,7 @@ struct hungry {
 };
 
 /* Adds so much that every table of a fresh group has to grow. */
-static enum sirix_status prepare_hungry(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status prepare_hungry(struct sirix_commit_work *work, struct sirix_group *group,
                                         struct sirix_error *err)
 {
     struct hungry *hungry = (struct hungry *)work;
@@ -731,11 +731,11 @@ static void opening_survives_the_failure_of_any_allocation(void **state)
 enum { CLIENTS = 8, ADDS = 50 };
 
 struct adding {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     _Atomic int *preparing;
 };
 
-static enum sirix_status add_one(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status add_one(struct sirix_commit_work *work, struct sirix_group *group,
                                  struct sirix_error *err)
 {
     struct adding *adding = (struct adding *)work;
