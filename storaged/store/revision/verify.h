@@ -11,7 +11,8 @@ struct sirix_verify_run {
     sirix_verify_yield_fn yield;
     void *context;
     struct sirix_verify_progress progress;
-    uint32_t steps; /* Since the last pause. */
+    uint32_t steps;      /* Since the clock was looked at. */
+    uint64_t yielded_ns; /* When the last pause was. */
 };
 
 /*
@@ -32,7 +33,7 @@ enum sirix_status sirix_verify_note(struct sirix_verify_run *run,
                                     enum sirix_status status, const struct sirix_error *cause,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* One small step is done and no slice is held: now and then the caller's yield. */
+/* One small step is done and no slice is held: about every millisecond the caller's yield. */
 enum sirix_status sirix_verify_step(struct sirix_verify_run *run,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 

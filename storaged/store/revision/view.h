@@ -229,7 +229,7 @@ enum sirix_status sirix_branch_promote_once(struct sirix_resource *resource,
 /*
  * Reads everything of a resource (or, resource NULL, of the database): checksums of all segments,
  * records and their chain, tries, child trees, name indexes, counts. Each fault found is visited with
- * what it belongs to; the walk goes on where it can. A long call: `yield` is called at least every
+ * what it belongs to; the walk goes on where it can. A long call: `yield` is called about every
  * millisecond and ends it when it returns other than OK.
  */
 struct sirix_verify_progress {

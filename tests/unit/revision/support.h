@@ -26,6 +26,7 @@ struct test_rev {
     struct sirix_reader *reader;
     struct sirix_clock clock;
     _Atomic int64_t now_us;  /* What the clock says next. */
+    _Atomic uint64_t now_ns; /* The same of the one that only rises. */
     _Atomic int64_t step_us; /* How far each look moves it. */
     uint64_t random;
     char dir[64]; /* LMDB only. */
