@@ -109,6 +109,7 @@ static int serve(const struct sirix_settings *settings)
         .read_only = settings->read_only,
     };
     struct sirix_gateway_backend *backend = NULL;
+    const struct sirix_mcp_registry registry = sirix_mcp_product();
     struct sirix_mcp_server server;
     struct sirix_error err = {0};
     const int stop_fd = take_signals();
@@ -120,7 +121,7 @@ static int serve(const struct sirix_settings *settings)
     }
     enum sirix_status status = sirix_backend_start(&where, &backend, &err);
     if (status == SIRIX_OK) {
-        status = sirix_mcp_server_init(&server, settings, backend, &err);
+        status = sirix_mcp_server_init(&server, settings, &registry, backend, &err);
     }
     if (status == SIRIX_OK) {
         const struct sirix_stdio_options options = {

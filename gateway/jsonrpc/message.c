@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "jsonrpc/put.h"
 #include "json/reader.h"
 
 enum { RECOVERY_DEPTH_MAX = 1000 * 1000 };
@@ -27,6 +28,7 @@ static void read_kind(struct sirix_json_tree *tree, struct sirix_json_node *node
         (sirix_json_member_str(tree, node, "result") != NULL ||
          sirix_json_member_str(tree, node, "error") != NULL)) {
         message->kind = SIRIX_JSONRPC_RESPONSE;
+        message->result = sirix_json_member_str(tree, node, "result");
         return;
     }
     if (method == NULL || method->kind != SIRIX_JSON_KIND_STRING) {
@@ -298,45 +300,17 @@ enum sirix_status sirix_jsonrpc_write_facts(struct sirix_json_writer *writer,
     return status;
 }
 
-enum sirix_status sirix_jsonrpc_write_error(struct sirix_buf *out, struct sirix_bytes id, int code,
-                                            const struct sirix_error *error,
-                                            struct sirix_error *err)
+/* The facts of an error as an object, behind more members. */
+static enum sirix_status write_data(struct sirix_buf *out, const struct sirix_error *error,
+                                    const char *more, struct sirix_error *err)
 {
-    static const struct sirix_bytes no_id = {"null", 4};
     struct sirix_json_writer writer;
+    const size_t start = out->len;
 
-    enum sirix_status status = sirix_buf_append_str(out, "{\"jsonrpc\":\"2.0\",\"id\":", err);
-    if (status == SIRIX_OK) {
-        status = sirix_buf_append_bytes(out, id.len == 0 ? no_id : id, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_buf_append_str(out, ",\"error\":", err);
-    }
-    if (status != SIRIX_OK) {
-        return status;
-    }
     sirix_json_writer_init_buf(&writer, out, NULL);
-    status = sirix_json_write_object_begin(&writer, err);
-    if (status == SIRIX_OK) {
-        status = sirix_json_write_name_str(&writer, "code", err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_json_write_i64(&writer, code, err);
-    }
-    if (status == SIRIX_OK) {
-        status = write_text(&writer, "message", error->text, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_json_write_name_str(&writer, "data", err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_json_write_object_begin(&writer, err);
-    }
+    enum sirix_status status = sirix_json_write_object_begin(&writer, err);
     if (status == SIRIX_OK) {
         status = sirix_jsonrpc_write_facts(&writer, error, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_json_write_object_end(&writer, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_json_write_object_end(&writer, err);
@@ -345,5 +319,43 @@ enum sirix_status sirix_jsonrpc_write_error(struct sirix_buf *out, struct sirix_
         status = sirix_json_writer_finish(&writer, err);
     }
     sirix_json_writer_deinit(&writer);
-    return status == SIRIX_OK ? sirix_buf_append_u8(out, '}', err) : status;
+    if (status != SIRIX_OK || more == NULL) {
+        return status;
+    }
+    /* There is a fact always, so that a comma belongs between. */
+    const size_t len = strlen(more) + 1;
+    status = sirix_buf_append_fill(out, ',', len, err);
+    if (status == SIRIX_OK) {
+        memmove(out->data + start + 1 + len, out->data + start + 1, out->len - len - start - 1);
+        memcpy(out->data + start + 1, more, len - 1);
+        out->data[start + len] = ',';
+    }
+    return status;
+}
+
+enum sirix_status sirix_jsonrpc_write_error(struct sirix_buf *out, struct sirix_bytes id, int code,
+                                            const struct sirix_error *error, const char *more,
+                                            struct sirix_error *err)
+{
+    static const struct sirix_bytes no_id = {"null", 4};
+    struct sirix_buf data;
+    struct sirix_put put;
+
+    sirix_buf_init(&data, SIZE_MAX);
+    enum sirix_status status = write_data(&data, error, more, err);
+    if (status == SIRIX_OK) {
+        sirix_put_init(&put, out);
+        sirix_put_object(&put, NULL);
+        sirix_put_str(&put, "jsonrpc", "2.0");
+        sirix_put_raw(&put, "id", id.len == 0 ? no_id : id);
+        sirix_put_object(&put, "error");
+        sirix_put_i64(&put, "code", code);
+        sirix_put_str(&put, "message", error->text);
+        sirix_put_raw(&put, "data", sirix_buf_view(&data));
+        sirix_put_object_end(&put);
+        sirix_put_object_end(&put);
+        status = sirix_put_finish(&put, err);
+    }
+    sirix_buf_deinit(&data);
+    return status;
 }

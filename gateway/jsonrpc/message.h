@@ -48,6 +48,7 @@ struct sirix_jsonrpc_message {
     struct sirix_bytes id;     /* JSON text; empty: a notification, or the id could not be read. */
     struct sirix_bytes method; /* Canonical. */
     struct sirix_json_node *params; /* An object, or NULL. */
+    struct sirix_json_node *result; /* Of a response; NULL: it is an error. */
     bool is_faulty;                 /* To be answered with the fault, whatever the kind. */
     struct sirix_jsonrpc_fault fault;
 };
@@ -84,10 +85,10 @@ enum sirix_status sirix_jsonrpc_write_result(struct sirix_buf *out, struct sirix
 
 /*
  * Appends an error answer: the code, the sentence, and data {reason, field, …} with the facts that
- * the error has. An empty id becomes null.
+ * the error has, behind more members as JSON text ("a":1,"b":2) or NULL. An empty id becomes null.
  */
 enum sirix_status sirix_jsonrpc_write_error(struct sirix_buf *out, struct sirix_bytes id, int code,
-                                            const struct sirix_error *error,
+                                            const struct sirix_error *error, const char *more,
                                             struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* Writes the facts of an error as members of an object that is open: reason, field, pointer, … */

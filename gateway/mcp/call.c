@@ -17,7 +17,8 @@ struct sirix_call_options sirix_mcp_options(const struct sirix_mcp_call *call)
     /* 0 would mean the default. */
     return (struct sirix_call_options){
         .deadline_ms = left_ms == 0 ? 1 : (uint32_t)left_ms,
-        .cancel = call->context->cancel,
+        .cancel = call->context->cancel == NULL ? NULL : call->context->cancel->call,
+        .traceparent = sirix_bytes_from_str(call->context->traceparent),
     };
 }
 

@@ -6,6 +6,8 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "mcp/arguments.h"
+#include "mcp/request.h"
 #include "json/canonical.h"
 
 uint64_t sirix_cursor_tag(const char *tool, const char *database, const char *resource,
@@ -109,4 +111,24 @@ enum sirix_status sirix_cursor_read(struct sirix_arena *arena, uint64_t tag,
     }
     *out = cursor;
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_cursor_param(struct sirix_mcp_request *request, uint64_t tag,
+                                     struct sirix_cursor *out, struct sirix_error *err)
+{
+    const struct sirix_json_node *given =
+        sirix_arguments_member(request->message->params, "cursor");
+
+    if (given == NULL) {
+        *out = (struct sirix_cursor){0};
+        return SIRIX_OK;
+    }
+    const struct sirix_bytes text = given->kind == SIRIX_JSON_KIND_STRING
+                                        ? given->value.text
+                                        : (struct sirix_bytes){.data = "", .len = 0};
+    enum sirix_status status = sirix_cursor_read(request->arena, tag, text, out, err);
+    if (status != SIRIX_OK) {
+        sirix_error_set_field(err, "params.cursor");
+    }
+    return status;
 }

@@ -35,4 +35,10 @@ enum sirix_status sirix_cursor_read(struct sirix_arena *arena, uint64_t tag,
                                     struct sirix_bytes text, struct sirix_cursor *out,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* The cursor in the parameters of a list request; at the beginning where there is none. */
+struct sirix_mcp_request;
+enum sirix_status sirix_cursor_param(struct sirix_mcp_request *request, uint64_t tag,
+                                     struct sirix_cursor *out,
+                                     struct sirix_error *err) SIRIX_MUST_CHECK;
+
 #endif

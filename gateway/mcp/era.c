@@ -9,6 +9,7 @@ static const char *const names[] = {
     [SIRIX_MCP_2025_03_26] = "2025-03-26",
     [SIRIX_MCP_2025_06_18] = "2025-06-18",
     [SIRIX_MCP_2025_11_25] = "2025-11-25",
+    [SIRIX_MCP_2026_07_28] = "2026-07-28",
 };
 
 const char *sirix_mcp_version_name(enum sirix_mcp_version version)
@@ -18,8 +19,7 @@ const char *sirix_mcp_version_name(enum sirix_mcp_version version)
 
 enum sirix_mcp_version sirix_mcp_version_find(struct sirix_bytes name)
 {
-    for (enum sirix_mcp_version version = SIRIX_MCP_NEWEST_LEGACY; version > SIRIX_MCP_NONE;
-         version--) {
+    for (enum sirix_mcp_version version = SIRIX_MCP_NEWEST; version > SIRIX_MCP_NONE; version--) {
         const struct sirix_bytes known = {.data = names[version], .len = strlen(names[version])};
 
         if (sirix_bytes_equal(known, name)) {

@@ -1,4 +1,10 @@
-/* The revisions of the protocol that are spoken, and what differs between them. */
+/*
+ * The revisions of the protocol that are spoken, and what differs between them.
+ *
+ * Two eras: in the legacy one a connection agrees on a revision by `initialize`; in the modern one
+ * (from 2026-07-28 on) each request says in its `_meta` what it is served by, and nothing is
+ * remembered between two of them.
+ */
 #ifndef SIRIX_MCP_ERA_H
 #define SIRIX_MCP_ERA_H
 
@@ -13,7 +19,9 @@ enum sirix_mcp_version {
     SIRIX_MCP_2025_03_26,
     SIRIX_MCP_2025_06_18,
     SIRIX_MCP_2025_11_25,
+    SIRIX_MCP_2026_07_28,
     SIRIX_MCP_NEWEST_LEGACY = SIRIX_MCP_2025_11_25,
+    SIRIX_MCP_NEWEST = SIRIX_MCP_2026_07_28,
 };
 
 /* "2025-06-18" and so on; "" for NONE. */
@@ -21,6 +29,11 @@ const char *sirix_mcp_version_name(enum sirix_mcp_version version);
 
 /* The version of that name, else NONE. */
 enum sirix_mcp_version sirix_mcp_version_find(struct sirix_bytes name);
+
+static inline bool sirix_mcp_is_modern(enum sirix_mcp_version version)
+{
+    return version > SIRIX_MCP_NEWEST_LEGACY;
+}
 
 static inline bool sirix_mcp_has_annotations(enum sirix_mcp_version version)
 {

@@ -20,7 +20,8 @@ static const struct {
 
 static bool has_argument(const struct sirix_mcp_call *call, const char *name)
 {
-    const struct sirix_json_node *schema = call->server->schemas[call->tool - sirix_mcp_tools];
+    const struct sirix_json_node *schema =
+        call->server->schemas[call->tool - call->server->registry->tools];
 
     return sirix_arguments_member(sirix_arguments_member(schema, "properties"), name) != NULL;
 }

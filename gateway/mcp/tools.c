@@ -436,13 +436,13 @@ static bool is_name(const char *tool, struct sirix_bytes name)
     return true;
 }
 
-const struct sirix_mcp_tool *sirix_mcp_tool_find(const struct sirix_settings *settings,
+const struct sirix_mcp_tool *sirix_mcp_tool_find(const struct sirix_mcp_server *server,
                                                  struct sirix_bytes name)
 {
-    for (size_t i = 0; i < sirix_mcp_tool_count; i++) {
-        const struct sirix_mcp_tool *tool = &sirix_mcp_tools[i];
+    for (size_t i = 0; i < server->registry->tool_count; i++) {
+        const struct sirix_mcp_tool *tool = &server->registry->tools[i];
 
-        if (is_name(tool->name, name) && (!tool->writes || !settings->read_only)) {
+        if (is_name(tool->name, name) && (!tool->writes || !server->settings->read_only)) {
             return tool;
         }
     }

@@ -8,6 +8,7 @@
 
 #include "mcp/answer.h"
 #include "mcp/arguments.h"
+#include "mcp/notify.h"
 #include "mcp/server.h"
 
 struct sirix_mcp_call;
@@ -17,11 +18,11 @@ struct sirix_mcp_tool {
     const char *title;
     const char *description;   /* At most 1,500 characters. */
     const char *input_schema;  /* JSON text. */
-    const char *output_schema; /* JSON text. */
+    const char *output_schema; /* JSON text; NULL: it answers content (call->content) alone. */
     bool writes;               /* Listed and callable in read-write mode only. */
     bool is_destructive;
     bool is_idempotent;
-    /* Fills call->answer. */
+    /* Fills call->answer, or call->content. */
     enum sirix_status (*run)(struct sirix_mcp_call *call, struct sirix_error *err);
 };
 
@@ -30,36 +31,31 @@ extern const size_t sirix_mcp_tool_count;
 
 /* One call of a tool. */
 struct sirix_mcp_call {
+    struct sirix_mcp_request *request;
     const struct sirix_mcp_server *server;
-    const struct sirix_mcp_context *context;
+    const struct sirix_mcp_context *context; /* The request's. */
     struct sirix_arena *arena;
     const struct sirix_mcp_tool *tool;
     struct sirix_arguments arguments;
     struct sirix_answer answer;
-    uint64_t deadline_ns; /* On the monotonic clock. */
-    const char *database; /* Checked; "" until then. */
+    struct sirix_buf content; /* JSON text of an array of blocks. */
+    uint64_t deadline_ns;     /* On the monotonic clock. */
+    const char *database;     /* Checked; "" until then. */
     const char *resource;
 };
 
 /*
- * Answers a tools/call: params has name and arguments. The result object of the protocol is appended
- * to out; a status means a protocol error instead (unknown tool, malformed params).
+ * Runs a tool outside of tools/call, with all that guards one: *out_json gets its answer, one object.
+ * A refusal is returned.
  */
-enum sirix_status sirix_mcp_tools_call(const struct sirix_mcp_server *server,
-                                       const struct sirix_mcp_context *context,
-                                       struct sirix_arena *arena, struct sirix_json_node *params,
-                                       struct sirix_buf *out,
-                                       struct sirix_error *err) SIRIX_MUST_CHECK;
-
-/* Appends the result of a tools/list. */
-enum sirix_status sirix_mcp_tools_list(const struct sirix_mcp_server *server,
-                                       const struct sirix_mcp_context *context,
-                                       struct sirix_arena *arena, struct sirix_json_node *params,
-                                       struct sirix_buf *out,
-                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_mcp_run_tool(struct sirix_mcp_request *request,
+                                     const struct sirix_mcp_tool *tool,
+                                     struct sirix_json_node *arguments, struct sirix_buf *out_json,
+                                     bool *out_is_truncated,
+                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* The tool of that name, spelt with underscores or dots; NULL if there is none for the caller. */
-const struct sirix_mcp_tool *sirix_mcp_tool_find(const struct sirix_settings *settings,
+const struct sirix_mcp_tool *sirix_mcp_tool_find(const struct sirix_mcp_server *server,
                                                  struct sirix_bytes name);
 
 /* --- What handlers share ---------------------------------------------------------------------- */

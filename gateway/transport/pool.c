@@ -4,17 +4,24 @@
 #include <errno.h>
 #include <time.h>
 
+/* How many threads there should be. Called with the mutex. */
+static size_t wanted(const struct sirix_pool *pool)
+{
+    return SIRIX_POOL_THREADS +
+           (pool->lent < SIRIX_POOL_LENT_MAX ? pool->lent : (size_t)SIRIX_POOL_LENT_MAX);
+}
+
 static void *work(void *context)
 {
     struct sirix_pool *pool = context;
 
     (void)pthread_mutex_lock(&pool->mutex);
     for (;;) {
-        while (pool->first == NULL && !pool->is_ending) {
+        while (pool->first == NULL && !pool->is_ending && pool->threads <= wanted(pool)) {
             (void)pthread_cond_wait(&pool->work, &pool->mutex);
         }
         struct sirix_pool_job *job = pool->first;
-        if (job == NULL) {
+        if (job == NULL || pool->threads > wanted(pool)) {
             break;
         }
         pool->first = job->next;
@@ -30,13 +37,32 @@ static void *work(void *context)
             (void)pthread_cond_broadcast(&pool->idle);
         }
     }
+    pool->threads--;
+    /* Another one may have been meant by the signal that ended this one's wait. */
+    (void)pthread_cond_signal(&pool->work);
+    (void)pthread_cond_broadcast(&pool->idle);
     (void)pthread_mutex_unlock(&pool->mutex);
     return NULL;
+}
+
+/* One thread more; called with the mutex. */
+static bool add_thread(struct sirix_pool *pool)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    (void)pthread_attr_init(&attributes);
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    const bool is_started = pthread_create(&thread, &attributes, work, pool) == 0;
+    (void)pthread_attr_destroy(&attributes);
+    pool->threads += is_started;
+    return is_started;
 }
 
 enum sirix_status sirix_pool_start(struct sirix_pool *pool, struct sirix_error *err)
 {
     pthread_condattr_t attributes;
+    bool is_started = true;
 
     *pool = (struct sirix_pool){0};
     (void)pthread_mutex_init(&pool->mutex, NULL);
@@ -45,12 +71,14 @@ enum sirix_status sirix_pool_start(struct sirix_pool *pool, struct sirix_error *
     (void)pthread_cond_init(&pool->work, &attributes);
     (void)pthread_cond_init(&pool->idle, &attributes);
     (void)pthread_condattr_destroy(&attributes);
-    while (pool->thread_count < SIRIX_POOL_THREADS) {
-        if (pthread_create(&pool->threads[pool->thread_count], NULL, work, pool) != 0) {
-            sirix_pool_stop(pool);
-            return sirix_fail(err, SIRIX_IO, "cannot start a thread");
-        }
-        pool->thread_count++;
+    (void)pthread_mutex_lock(&pool->mutex);
+    while (pool->threads < SIRIX_POOL_THREADS && is_started) {
+        is_started = add_thread(pool);
+    }
+    (void)pthread_mutex_unlock(&pool->mutex);
+    if (!is_started) {
+        sirix_pool_stop(pool);
+        return sirix_fail(err, SIRIX_IO, "cannot start a thread");
     }
     return SIRIX_OK;
 }
@@ -65,6 +93,25 @@ void sirix_pool_add(struct sirix_pool *pool, struct sirix_pool_job *job)
         pool->last->next = job;
     }
     pool->last = job;
+    (void)pthread_cond_signal(&pool->work);
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+void sirix_pool_lend(struct sirix_pool *pool)
+{
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->lent++;
+    if (pool->threads < wanted(pool)) {
+        (void)add_thread(pool);
+    }
+    (void)pthread_mutex_unlock(&pool->mutex);
+}
+
+void sirix_pool_take_back(struct sirix_pool *pool)
+{
+    (void)pthread_mutex_lock(&pool->mutex);
+    pool->lent--;
+    /* A thread that waits for work may be one too many now. */
     (void)pthread_cond_signal(&pool->work);
     (void)pthread_mutex_unlock(&pool->mutex);
 }
@@ -96,10 +143,10 @@ void sirix_pool_stop(struct sirix_pool *pool)
     (void)pthread_mutex_lock(&pool->mutex);
     pool->is_ending = true;
     (void)pthread_cond_broadcast(&pool->work);
-    (void)pthread_mutex_unlock(&pool->mutex);
-    for (size_t i = 0; i < pool->thread_count; i++) {
-        (void)pthread_join(pool->threads[i], NULL);
+    while (pool->threads != 0) {
+        (void)pthread_cond_wait(&pool->idle, &pool->mutex);
     }
+    (void)pthread_mutex_unlock(&pool->mutex);
     (void)pthread_cond_destroy(&pool->work);
     (void)pthread_cond_destroy(&pool->idle);
     (void)pthread_mutex_destroy(&pool->mutex);

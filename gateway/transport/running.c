@@ -12,9 +12,14 @@ void sirix_running_init(struct sirix_running *running)
 
 static void clear(struct sirix_running_entry *entry)
 {
-    sirix_call_cancel_free(entry->cancel);
+    sirix_call_cancel_free(entry->cancel.call);
     free(entry->id);
-    *entry = (struct sirix_running_entry){0};
+    entry->cancel.call = NULL;
+    atomic_store(&entry->cancel.is_set, false);
+    entry->id = NULL;
+    entry->id_len = 0;
+    entry->is_used = false;
+    entry->is_cancelled = false;
 }
 
 void sirix_running_deinit(struct sirix_running *running)
@@ -33,7 +38,7 @@ static bool has_id(const struct sirix_running_entry *entry, struct sirix_bytes i
 static enum sirix_status fill(struct sirix_running_entry *entry, struct sirix_bytes id,
                               struct sirix_error *err)
 {
-    enum sirix_status status = sirix_call_cancel_new(&entry->cancel, err);
+    enum sirix_status status = sirix_call_cancel_new(&entry->cancel.call, err);
 
     if (status != SIRIX_OK) {
         return status;
@@ -91,13 +96,22 @@ bool sirix_running_remove(struct sirix_running *running, struct sirix_running_en
     return was_cancelled;
 }
 
+bool sirix_running_is_cancelled(struct sirix_running *running,
+                                const struct sirix_running_entry *entry)
+{
+    (void)pthread_mutex_lock(&running->mutex);
+    const bool is_cancelled = entry->is_cancelled;
+    (void)pthread_mutex_unlock(&running->mutex);
+    return is_cancelled;
+}
+
 void sirix_running_cancel(struct sirix_running *running, struct sirix_bytes id)
 {
     (void)pthread_mutex_lock(&running->mutex);
     for (size_t i = 0; i < SIRIX_RUNNING_MAX; i++) {
         if (has_id(&running->entries[i], id)) {
             running->entries[i].is_cancelled = true;
-            sirix_call_cancel_trigger(running->entries[i].cancel);
+            sirix_mcp_cancel_set(&running->entries[i].cancel);
         }
     }
     (void)pthread_mutex_unlock(&running->mutex);
@@ -108,7 +122,7 @@ void sirix_running_stop(struct sirix_running *running)
     (void)pthread_mutex_lock(&running->mutex);
     for (size_t i = 0; i < SIRIX_RUNNING_MAX; i++) {
         if (running->entries[i].is_used) {
-            sirix_call_cancel_trigger(running->entries[i].cancel);
+            sirix_mcp_cancel_set(&running->entries[i].cancel);
         }
     }
     (void)pthread_mutex_unlock(&running->mutex);

@@ -12,17 +12,17 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "sirix/sirix.h"
+#include "mcp/cancel.h"
 
 enum { SIRIX_RUNNING_MAX = 256 };
 
 /* One request; private to running.c but for `cancel`. */
 struct sirix_running_entry {
-    struct sirix_call_cancel *cancel;
+    struct sirix_mcp_cancel cancel;
     void *id;
     size_t id_len;
     bool is_used;
-    bool is_cancelled;
+    bool is_cancelled; /* By its client. */
 };
 
 struct sirix_running {
@@ -43,6 +43,10 @@ enum sirix_status sirix_running_add(struct sirix_running *running, struct sirix_
 
 /* Removes it when its work is done; whether it was cancelled, so that nothing is to be answered. */
 bool sirix_running_remove(struct sirix_running *running, struct sirix_running_entry *entry);
+
+/* Whether it was cancelled by its client so far. */
+bool sirix_running_is_cancelled(struct sirix_running *running,
+                                const struct sirix_running_entry *entry);
 
 /* Cancels the request of that id; nothing if there is none. */
 void sirix_running_cancel(struct sirix_running *running, struct sirix_bytes id);

@@ -3,120 +3,73 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "mcp/arguments.h"
 #include "transport/lines.h"
-#include "transport/output.h"
-#include "transport/pool.h"
-#include "transport/running.h"
+#include "transport/stdio_internal.h"
 
 enum { READ_BYTES = 64 * 1024 };
 
-struct stdio {
-    const struct sirix_mcp_server *server;
-    struct sirix_stdio_options options;
-    struct sirix_mcp_context context; /* Of the connection; the reading thread's. */
-    struct sirix_pool pool;
-    struct sirix_running running;
-    struct sirix_output *output;
-    atomic_size_t queued_bytes;
-};
-
-/* One line of input: what it says, and everything made of it. */
-struct job {
-    struct sirix_pool_job base;
-    struct stdio *stdio;
-    struct sirix_arena arena;
-    struct sirix_mcp_context context; /* As it was when the line came. */
-    struct sirix_jsonrpc_input input;
-    struct sirix_running_entry *entry; /* Of a single request; NULL for a batch. */
-    size_t counted_bytes;              /* In queued_bytes. */
-};
-
-/* --- Output ------------------------------------------------------------------------------------- */
-
-static void log_lost(const struct sirix_error *error)
-{
-    sirix_log_error(SIRIX_LOG_ERROR, "an answer could not be made", error);
-}
-
-/* Sends what was made, if anything, as a line; a failure so far or now is logged. */
-static void send_line(struct stdio *stdio, enum sirix_status status, struct sirix_buf *out,
-                      struct sirix_error *err)
-{
-    if (status == SIRIX_OK && out->len != 0) {
-        status = sirix_buf_append_u8(out, '\n', err);
-        if (status == SIRIX_OK) {
-            status = sirix_output_send(stdio->output, out, err);
-        }
-    }
-    if (status != SIRIX_OK) {
-        log_lost(err);
-    }
-}
-
 /* --- Serving ------------------------------------------------------------------------------------ */
 
-static bool is_method(const struct sirix_jsonrpc_message *message, const char *name)
-{
-    return !message->is_faulty && sirix_bytes_equal(message->method, sirix_bytes_from_str(name));
-}
-
-static void take_notification(struct job *job, const struct sirix_jsonrpc_message *message)
+/* Notifications, and answers to requests of ours. */
+static void take_message(struct sirix_stdio_job *job, const struct sirix_jsonrpc_message *message)
 {
     struct sirix_bytes id = {.data = NULL, .len = 0};
+    struct sirix_stdio *stdio = job->stdio;
 
-    if (is_method(message, "notifications/cancelled") &&
-        sirix_jsonrpc_id(&job->arena, sirix_arguments_member(message->params, "requestId"), &id,
-                         NULL) == SIRIX_OK &&
-        id.len != 0) {
-        sirix_running_cancel(&job->stdio->running, id);
+    if (message->kind == SIRIX_JSONRPC_RESPONSE) {
+        sirix_mcp_take_answer(stdio->server, message);
+    } else if (sirix_mcp_cancelled_id(&job->arena, message, &id, NULL) == SIRIX_OK && id.len != 0) {
+        sirix_running_cancel(&stdio->running, id);
+        sirix_pending_wake(stdio->server->pending);
+        sirix_stdio_end_listeners(stdio, false);
     }
 }
 
-/* Appends the refusal of one request. */
-static enum sirix_status refuse(struct sirix_buf *out, struct sirix_bytes id, int code,
-                                const struct sirix_error *error, struct sirix_error *err)
+static bool is_request(const struct sirix_jsonrpc_message *message)
 {
-    return sirix_jsonrpc_write_error(out, id, code, error, err);
+    return message->is_faulty || message->kind == SIRIX_JSONRPC_REQUEST;
 }
 
 /* Appends the answer to one member of a batch, if it has one. */
-static enum sirix_status answer_member(struct job *job, const struct sirix_jsonrpc_message *message,
+static enum sirix_status answer_member(struct sirix_stdio_job *job,
+                                       const struct sirix_jsonrpc_message *message,
                                        struct sirix_buf *out, struct sirix_error *err)
 {
     struct sirix_running_entry *entry = NULL;
-    struct sirix_mcp_context context = job->context;
+    struct sirix_mcp_request request;
     struct sirix_error failure = {0};
     const size_t start = out->len;
+    enum sirix_status status = SIRIX_OK;
 
-    if (!message->is_faulty && message->kind != SIRIX_JSONRPC_REQUEST) {
-        take_notification(job, message);
+    if (!is_request(message)) {
+        take_message(job, message);
         return SIRIX_OK;
     }
-    enum sirix_status status = out->len == 1 ? SIRIX_OK : sirix_buf_append_u8(out, ',', err);
-    if (status != SIRIX_OK || message->is_faulty) {
-        return status == SIRIX_OK
-                   ? sirix_mcp_answer(job->stdio->server, &context, &job->arena, message, out, err)
-                   : status;
+    status = out->len == 1 ? SIRIX_OK : sirix_buf_append_u8(out, ',', err);
+    if (status != SIRIX_OK) {
+        return status;
     }
-    if (sirix_running_add(&job->stdio->running, message->id, &entry, &failure) != SIRIX_OK) {
-        return refuse(out, message->id, sirix_status_jsonrpc_code(failure.status), &failure, err);
+    sirix_mcp_request_open(&request, job->stdio->server, &job->session, NULL, &job->arena, message);
+    request.context.peer = &job->peer;
+    if (!message->is_faulty &&
+        sirix_running_add(&job->stdio->running, message->id, &entry, &failure) != SIRIX_OK) {
+        status = sirix_mcp_refuse(&request, &failure, out, err);
+    } else {
+        request.context.cancel = entry == NULL ? NULL : &entry->cancel;
+        status = sirix_mcp_answer(&request, out, err);
     }
-    context.cancel = entry->cancel;
-    status = sirix_mcp_answer(job->stdio->server, &context, &job->arena, message, out, err);
-    if (sirix_running_remove(&job->stdio->running, entry)) {
+    if (entry != NULL && sirix_running_remove(&job->stdio->running, entry)) {
         out->len = start;
     }
+    sirix_mcp_request_close(&request);
     return status;
 }
 
-static enum sirix_status answer_batch(struct job *job, struct sirix_buf *out,
+static enum sirix_status answer_batch(struct sirix_stdio_job *job, struct sirix_buf *out,
                                       struct sirix_error *err)
 {
     enum sirix_status status = sirix_buf_append_u8(out, '[', err);
@@ -131,62 +84,64 @@ static enum sirix_status answer_batch(struct job *job, struct sirix_buf *out,
     return status == SIRIX_OK ? sirix_buf_append_u8(out, ']', err) : status;
 }
 
-static void free_job(struct job *job)
-{
-    (void)atomic_fetch_sub(&job->stdio->queued_bytes, job->counted_bytes);
-    sirix_arena_deinit(&job->arena);
-    free(job);
-}
-
 /* Answers what the job holds, on whatever thread. */
 static void run_job(struct sirix_pool_job *base)
 {
-    struct job *job = (struct job *)base;
-    struct stdio *stdio = job->stdio;
+    struct sirix_stdio_job *job = (struct sirix_stdio_job *)base;
+    struct sirix_stdio *stdio = job->stdio;
     struct sirix_error error = {0};
+    struct sirix_error failure = {0};
     struct sirix_buf out;
-    bool is_cancelled = false;
+    enum sirix_status status = SIRIX_OK;
 
     sirix_buf_init(&out, SIZE_MAX);
-    job->context.cancel = job->entry != NULL ? job->entry->cancel : NULL;
-    enum sirix_status status = job->input.is_batch
-                                   ? answer_batch(job, &out, &error)
-                                   : sirix_mcp_answer(stdio->server, &job->context, &job->arena,
-                                                      &job->input.messages[0], &out, &error);
-    if (job->entry != NULL) {
-        is_cancelled = sirix_running_remove(&stdio->running, job->entry);
+    if (job->entry != NULL && sirix_mcp_is_listening(&job->request)) {
+        if (sirix_stdio_listen(job, &failure) == SIRIX_OK) {
+            return;
+        }
+        status = sirix_mcp_refuse(&job->request, &failure, &out, &error);
+    } else {
+        status = job->input.is_batch ? answer_batch(job, &out, &error)
+                                     : sirix_mcp_answer(&job->request, &out, &error);
     }
-    if (is_cancelled) {
+    if (job->entry != NULL && sirix_running_remove(&stdio->running, job->entry)) {
         sirix_buf_clear(&out);
     }
-    send_line(stdio, status, &out, &error);
+    sirix_stdio_send(stdio, status, &out, &error);
     sirix_buf_deinit(&out);
-    free_job(job);
+    sirix_stdio_free_job(job);
 }
 
 /* --- Input -------------------------------------------------------------------------------------- */
 
-/* Makes the only message of a job one that is refused. */
-static void make_faulty(struct job *job, int code, const struct sirix_error *error)
+/* Answers a job with a refusal. */
+static void refuse(struct sirix_stdio_job *job, const struct sirix_error *failure)
+{
+    struct sirix_error error = {0};
+    struct sirix_buf out;
+
+    sirix_buf_init(&out, SIZE_MAX);
+    sirix_stdio_send(job->stdio, sirix_mcp_refuse(&job->request, failure, &out, &error), &out,
+                     &error);
+    sirix_buf_deinit(&out);
+    sirix_stdio_free_job(job);
+}
+
+/* Makes the only message of a job one that cannot be read. */
+static void make_faulty(struct sirix_stdio_job *job, const struct sirix_error *error)
 {
     struct sirix_jsonrpc_message *message = &job->input.messages[0];
 
-    message->is_faulty = true;
-    message->fault.code = code;
-    message->fault.error = *error;
-}
-
-/* One refusal for a whole batch. */
-static void refuse_batch(struct job *job, int code, const struct sirix_error *error)
-{
     job->input.is_batch = false;
     job->input.count = 1;
-    make_faulty(job, code, error);
-    job->input.messages[0].id = (struct sirix_bytes){.data = NULL, .len = 0};
+    message->is_faulty = true;
+    message->fault.code = SIRIX_JSONRPC_INVALID_REQUEST;
+    message->fault.error = *error;
+    message->id = (struct sirix_bytes){.data = NULL, .len = 0};
 }
 
 /* Whether there is room for one more message to wait; one alone always has. */
-static bool has_room(struct job *job, struct sirix_error *err)
+static bool has_room(struct sirix_stdio_job *job, struct sirix_error *err)
 {
     const size_t before = atomic_fetch_add(&job->stdio->queued_bytes, job->arena.used_bytes);
 
@@ -200,92 +155,104 @@ static bool has_room(struct job *job, struct sirix_error *err)
 }
 
 /* A request that may take long goes to the pool, known by its id. */
-static void queue(struct job *job)
+static void queue(struct sirix_stdio_job *job)
 {
     struct sirix_jsonrpc_message *message = &job->input.messages[0];
     struct sirix_error failure = {0};
 
     if (has_room(job, &failure) &&
         sirix_running_add(&job->stdio->running, message->id, &job->entry, &failure) == SIRIX_OK) {
+        job->request.context.cancel = &job->entry->cancel;
         sirix_pool_add(&job->stdio->pool, &job->base);
         return;
     }
-    make_faulty(job,
-                failure.status == SIRIX_ALREADY_EXISTS ? SIRIX_JSONRPC_INVALID_REQUEST
-                                                       : sirix_status_jsonrpc_code(failure.status),
-                &failure);
-    run_job(&job->base);
+    refuse(job, &failure);
 }
 
-/* Decides who serves a job, which is given away. */
-static void dispatch(struct job *job)
+static void open_request(struct sirix_stdio_job *job)
 {
-    const struct sirix_jsonrpc_message *message = &job->input.messages[0];
-    struct stdio *stdio = job->stdio;
+    struct sirix_stdio *stdio = job->stdio;
+
+    sirix_mcp_request_open(&job->request, stdio->server, &stdio->session, NULL, &job->arena,
+                           &job->input.messages[0]);
+    job->request.context.peer = &job->peer;
+}
+
+static void dispatch_batch(struct sirix_stdio_job *job)
+{
     struct sirix_error failure = {0};
 
-    if (job->input.is_batch && !sirix_mcp_has_batches(job->context.version)) {
+    if (!sirix_mcp_has_batches(job->stdio->session.context.version)) {
         (void)sirix_fail_reason(&failure, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
                                 "batches are part of protocol revision %s alone",
                                 sirix_mcp_version_name(SIRIX_MCP_2025_03_26));
-        refuse_batch(job, SIRIX_JSONRPC_INVALID_REQUEST, &failure);
-    } else if (job->input.is_batch && !has_room(job, &failure)) {
-        refuse_batch(job, sirix_status_jsonrpc_code(failure.status), &failure);
-    } else if (job->input.is_batch) {
-        sirix_pool_add(&stdio->pool, &job->base);
+        make_faulty(job, &failure);
+        open_request(job);
+        run_job(&job->base);
+    } else if (!has_room(job, &failure)) {
+        make_faulty(job, &failure);
+        open_request(job);
+        refuse(job, &failure);
+    } else {
+        job->session = job->stdio->session;
+        job->session.is_copy = true;
+        sirix_pool_add(&job->stdio->pool, &job->base);
+    }
+}
+
+/* Decides who serves a job, which is given away. */
+static void dispatch(struct sirix_stdio_job *job)
+{
+    const struct sirix_jsonrpc_message *message = &job->input.messages[0];
+
+    if (job->input.is_batch) {
+        dispatch_batch(job);
         return;
     }
-    if (!message->is_faulty && message->kind != SIRIX_JSONRPC_REQUEST) {
-        take_notification(job, message);
-        free_job(job);
-    } else if (!message->is_faulty && sirix_mcp_is_long(message)) {
+    if (!is_request(message)) {
+        take_message(job, message);
+        sirix_stdio_free_job(job);
+        return;
+    }
+    open_request(job);
+    if (sirix_mcp_is_long(&job->request) || sirix_mcp_is_listening(&job->request)) {
         queue(job);
-    } else if (is_method(message, "initialize")) {
-        struct sirix_buf out;
-        struct sirix_error error = {0};
-
-        sirix_buf_init(&out, SIZE_MAX);
-        enum sirix_status status =
-            sirix_mcp_answer(stdio->server, &stdio->context, &job->arena, message, &out, &error);
-        send_line(stdio, status, &out, &error);
-        sirix_buf_deinit(&out);
-        free_job(job);
     } else {
         run_job(&job->base);
     }
 }
 
 /* A job for one line; with too_long, for one that was left out. */
-static enum sirix_status take_line(struct stdio *stdio, struct sirix_bytes line, bool too_long,
-                                   struct sirix_error *err)
+static enum sirix_status take_line(struct sirix_stdio *stdio, struct sirix_bytes line,
+                                   bool too_long, struct sirix_error *err)
 {
     static const struct sirix_bytes empty_batch = {"[]", 2};
     struct sirix_error error = {0};
-    struct job *job = calloc(1, sizeof(*job));
+    struct sirix_stdio_job *job = calloc(1, sizeof(*job));
 
     if (job == NULL) {
         return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for a message");
     }
     job->base.run = run_job;
     job->stdio = stdio;
-    job->context = stdio->context;
+    job->peer = sirix_stdio_peer();
     sirix_arena_init(&job->arena, SIRIX_JSONRPC_MEMORY_BYTES_MAX);
     enum sirix_status status =
         sirix_jsonrpc_read(&job->arena, too_long ? empty_batch : line, &job->input, err);
     if (status != SIRIX_OK) {
-        free_job(job);
+        sirix_stdio_free_job(job);
         return status;
     }
     if (too_long) {
         (void)sirix_fail_reason(&error, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
                                 "a message is longer than the limit");
-        make_faulty(job, SIRIX_JSONRPC_INVALID_REQUEST, &error);
+        make_faulty(job, &error);
     }
     dispatch(job);
     return SIRIX_OK;
 }
 
-static enum sirix_status take_lines(struct stdio *stdio, struct sirix_lines *lines,
+static enum sirix_status take_lines(struct sirix_stdio *stdio, struct sirix_lines *lines,
                                     struct sirix_error *err)
 {
     struct sirix_bytes line = {.data = NULL, .len = 0};
@@ -301,8 +268,9 @@ static enum sirix_status take_lines(struct stdio *stdio, struct sirix_lines *lin
 enum ending { GOES_ON, INPUT_ENDED, STOPPED, BROKEN };
 
 /* Takes what can be read. */
-static enum sirix_status read_input(struct stdio *stdio, struct sirix_lines *lines, uint8_t *block,
-                                    enum ending *out_ending, struct sirix_error *err)
+static enum sirix_status read_input(struct sirix_stdio *stdio, struct sirix_lines *lines,
+                                    uint8_t *block, enum ending *out_ending,
+                                    struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
     ssize_t got = read(stdio->options.in_fd, block, READ_BYTES);
@@ -322,7 +290,7 @@ static enum sirix_status read_input(struct stdio *stdio, struct sirix_lines *lin
 }
 
 /* The peer has closed its end and left answers unread: whether it still reads them. */
-static bool is_reading(struct stdio *stdio)
+static bool is_reading(struct sirix_stdio *stdio)
 {
     struct pollfd fds[] = {
         {.fd = stdio->options.stop_fd, .events = POLLIN},
@@ -335,7 +303,7 @@ static bool is_reading(struct stdio *stdio)
 }
 
 /* Waits for what comes next and takes it. While too many answers wait, nothing new is read. */
-static enum sirix_status step(struct stdio *stdio, struct sirix_lines *lines, uint8_t *block,
+static enum sirix_status step(struct sirix_stdio *stdio, struct sirix_lines *lines, uint8_t *block,
                               enum ending *out_ending, struct sirix_error *err)
 {
     const bool is_full = sirix_output_is_full(stdio->output);
@@ -367,7 +335,7 @@ static enum sirix_status step(struct stdio *stdio, struct sirix_lines *lines, ui
 }
 
 /* Lets calls finish, or makes them; false: one does not end. */
-static bool finish_calls(struct stdio *stdio, enum ending ending)
+static bool finish_calls(struct sirix_stdio *stdio, enum ending ending)
 {
     const struct sirix_settings *settings = stdio->server->settings;
     const uint64_t longest = settings->query_timeout_ms > settings->write_timeout_ms
@@ -377,6 +345,7 @@ static bool finish_calls(struct stdio *stdio, enum ending ending)
                               : ending == BROKEN ? 0
                                                  : SIRIX_STDIO_END_GRACE_MS;
 
+    sirix_mcp_server_end(stdio->server);
     if (sirix_pool_wait(&stdio->pool, grace_ms)) {
         return true;
     }
@@ -384,7 +353,7 @@ static bool finish_calls(struct stdio *stdio, enum ending ending)
     return sirix_pool_wait(&stdio->pool, SIRIX_STDIO_CANCEL_GRACE_MS);
 }
 
-static enum sirix_status serve(struct stdio *stdio, struct sirix_error *err)
+static enum sirix_status serve(struct sirix_stdio *stdio, struct sirix_error *err)
 {
     enum ending ending = GOES_ON;
     struct sirix_lines lines;
@@ -403,6 +372,8 @@ static enum sirix_status serve(struct stdio *stdio, struct sirix_error *err)
     if (!finish_calls(stdio, ending)) {
         return sirix_fail(err, SIRIX_DEADLINE, "a call did not end when it was cancelled");
     }
+    sirix_stdio_end_listeners(stdio, true);
+    sirix_events_remove(stdio->server->events, &stdio->listener);
     if (!sirix_output_stop(stdio->output, SIRIX_STDIO_UNREAD_GRACE_MS)) {
         return sirix_fail(err, SIRIX_DEADLINE, "nobody read the last answers");
     }
@@ -415,7 +386,7 @@ enum sirix_status sirix_stdio_run(const struct sirix_mcp_server *server,
                                   struct sirix_error *err)
 {
     /* On the heap: where a call does not end, its thread goes on using it. */
-    struct stdio *stdio = calloc(1, sizeof(*stdio));
+    struct sirix_stdio *stdio = calloc(1, sizeof(*stdio));
 
     if (stdio == NULL) {
         return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for the transport");
@@ -425,11 +396,17 @@ enum sirix_status sirix_stdio_run(const struct sirix_mcp_server *server,
     if (stdio->options.waiting_bytes_max == 0) {
         stdio->options.waiting_bytes_max = SIRIX_STDIO_WAITING_BYTES_MAX;
     }
+    stdio->listener.tell = sirix_stdio_tell_session;
+    stdio->session.listener = &stdio->listener;
     sirix_running_init(&stdio->running);
+    (void)pthread_mutex_init(&stdio->mutex, NULL);
     enum sirix_status status = sirix_output_start(
         options->out_fd,
         options->output_bytes_max == 0 ? SIRIX_STDIO_OUTPUT_BYTES_MAX : options->output_bytes_max,
         &stdio->output, err);
+    if (status == SIRIX_OK) {
+        status = sirix_events_add(server->events, &stdio->listener, err);
+    }
     if (status == SIRIX_OK) {
         status = sirix_pool_start(&stdio->pool, err);
         if (status == SIRIX_OK) {
@@ -444,6 +421,8 @@ enum sirix_status sirix_stdio_run(const struct sirix_mcp_server *server,
         /* Nothing was sent. */
         (void)sirix_output_stop(stdio->output, 0);
     }
+    sirix_events_remove(server->events, &stdio->listener);
+    (void)pthread_mutex_destroy(&stdio->mutex);
     sirix_running_deinit(&stdio->running);
     free(stdio);
     return status;

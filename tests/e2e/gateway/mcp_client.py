@@ -11,6 +11,11 @@ import unittest
 
 PROGRAMS = {}
 LIMIT_S = 60
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 
 
 class Gateway:
@@ -111,6 +116,15 @@ class Gateway:
                 pass
 
 
+class Modern(Gateway):
+    """One that is spoken to in the era without a handshake."""
+
+    def ask(self, method, **params):
+        answer = self.request(method, {**params, "_meta": META})
+        assert "result" in answer, answer
+        return answer["result"]
+
+
 def inside(text):
     """What stands between the tags of a text block."""
     lines = text.split("\n")
@@ -165,6 +179,14 @@ class Case(unittest.TestCase):
     def start(self, *args):
         """A gateway that is not initialized."""
         gateway = Gateway(*args)
+        self.gateways.append(gateway)
+        return gateway
+
+    def modern(self, *args, config=None):
+        """One that is spoken to without a handshake."""
+        if config is not None:
+            args = (*args, "--config", self.file("config.json", json.dumps({"server": config})))
+        gateway = Modern("--database-path", self.data, *args)
         self.gateways.append(gateway)
         return gateway
 

@@ -37,7 +37,11 @@ class Protocol(Case):
                 result = gateway.call_raw("sirix_read_node", **WHERE)["result"]
 
                 self.assertEqual(hello["protocolVersion"], version)
-                self.assertEqual(hello["capabilities"], {"tools": {}})
+                capabilities = {"tools": {}, "prompts": {}, "logging": {},
+                                "resources": {"subscribe": True, "listChanged": True}}
+                if version >= "2025-03-26":
+                    capabilities["completions"] = {}
+                self.assertEqual(hello["capabilities"], capabilities)
                 self.assertIn("instructions", hello)
                 structured = version >= "2025-06-18"
                 for tool in tools:
@@ -56,14 +60,6 @@ class Protocol(Case):
             gateway = self.start("--database-path", self.data)
             self.assertEqual(gateway.initialize(version)["protocolVersion"], "2025-11-25")
             self.assertEqual(gateway.close(), 0)
-
-    def test_a_client_that_probes_with_discover_falls_back(self):
-        gateway = self.start("--database-path", self.data)
-        probe = gateway.request("server/discover", {"_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {}}})
-        self.assertEqual(probe["error"]["code"], -32601)
-        self.assertEqual(gateway.initialize()["protocolVersion"], "2025-11-25")
 
     def test_initialize_comes_first_and_once(self):
         gateway = self.start("--database-path", self.data)
@@ -100,7 +96,9 @@ class Protocol(Case):
                 ('{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602, 1),
                 ('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1,"a":2}}', -32600, 1),
                 ('{"jsonrpc":"2.0","id":1,"method":"nope"}', -32601, 1),
-                ('{"jsonrpc":"2.0","id":1,"method":"logging/setLevel"}', -32601, 1),
+                ('{"jsonrpc":"2.0","id":1,"method":"logging/setLevel"}', -32602, 1),
+                ('{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}', -32601, 1),
+                ('{"jsonrpc":"2.0","id":1,"method":"server/discover"}', -32602, 1),
                 ('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}',
                  -32602, 1),
                 ('{"jsonrpc":"2.0","id":1,"method":"tools/call"}', -32602, 1),

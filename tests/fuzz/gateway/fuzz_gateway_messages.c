@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { LINE_BYTES_MAX = 4096 };
 
 static struct sirix_settings settings;
+static struct sirix_mcp_registry registry;
 static struct sirix_mcp_server server;
 
 static void check_answer(struct sirix_arena *arena, const struct sirix_buf *answer)
@@ -33,7 +34,7 @@ static void check_answer(struct sirix_arena *arena, const struct sirix_buf *answ
     assert((result != NULL) != (sirix_arguments_member(tree.root, "error") != NULL));
 }
 
-static void take_line(struct sirix_mcp_context *context, struct sirix_bytes line)
+static void take_line(struct sirix_mcp_session *session, struct sirix_bytes line)
 {
     struct sirix_jsonrpc_input input = {0};
     struct sirix_arena arena;
@@ -47,8 +48,12 @@ static void take_line(struct sirix_mcp_context *context, struct sirix_bytes line
         struct sirix_jsonrpc_message *message = &input.messages[i];
 
         if (message->is_faulty || message->kind == SIRIX_JSONRPC_REQUEST) {
+            struct sirix_mcp_request request;
+
             sirix_buf_clear(&answer);
-            assert(sirix_mcp_answer(&server, context, &arena, message, &answer, NULL) == SIRIX_OK);
+            sirix_mcp_request_open(&request, &server, session, NULL, &arena, message);
+            assert(sirix_mcp_answer(&request, &answer, NULL) == SIRIX_OK);
+            sirix_mcp_request_close(&request);
             check_answer(&arena, &answer);
         }
     }
@@ -59,7 +64,7 @@ static void take_line(struct sirix_mcp_context *context, struct sirix_bytes line
 /* Lines of the input in chunks; each is counted into a sum that chunks may not change. */
 static uint64_t take_input(const uint8_t *data, size_t size, size_t chunk, bool serve)
 {
-    struct sirix_mcp_context context = {.version = SIRIX_MCP_NONE};
+    struct sirix_mcp_session session = {.context = {.version = SIRIX_MCP_NONE}};
     struct sirix_bytes line = {.data = NULL, .len = 0};
     struct sirix_lines lines;
     uint64_t sum = 0;
@@ -78,7 +83,7 @@ static uint64_t take_input(const uint8_t *data, size_t size, size_t chunk, bool 
         while ((kind = sirix_lines_next(&lines, &line)) != SIRIX_LINES_MORE) {
             sum = sum * 31 + (kind == SIRIX_LINES_LINE ? line.len : UINT64_MAX);
             if (serve && kind == SIRIX_LINES_LINE) {
-                take_line(&context, line);
+                take_line(&session, line);
             }
         }
     }
@@ -91,7 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (server.settings == NULL) {
         assert(sirix_settings_init(&settings, NULL) == SIRIX_OK);
         settings.read_only = false;
-        assert(sirix_mcp_server_init(&server, &settings, NULL, NULL) == SIRIX_OK);
+        registry = sirix_mcp_product();
+        assert(sirix_mcp_server_init(&server, &settings, &registry, NULL, NULL) == SIRIX_OK);
         fake.sentence = "made up";
     }
     const uint64_t whole = take_input(data, size, size + 1, true);

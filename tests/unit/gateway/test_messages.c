@@ -205,7 +205,8 @@ static void an_error_carries_its_facts(void **state)
     sirix_error_set_field(&error, "expectedRevision");
     error.current_revision = 7;
 
-    assert_int_equal(sirix_jsonrpc_write_error(&out, text("1.0"), -32010, &error, NULL), SIRIX_OK);
+    assert_int_equal(sirix_jsonrpc_write_error(&out, text("1.0"), -32010, &error, NULL, NULL),
+                     SIRIX_OK);
 
     assert_text(sirix_buf_view(&out),
                 "{\"jsonrpc\":\"2.0\",\"id\":1.0,\"error\":{\"code\":-32010,\"message\":\"it "

@@ -43,8 +43,9 @@ void *__wrap_realloc(void *memory, size_t size)
 /* --- One server a test ------------------------------------------------------------------------ */
 
 static struct sirix_settings settings;
+static struct sirix_mcp_registry registry;
 static struct sirix_mcp_server server;
-static struct sirix_mcp_context context;
+static struct sirix_mcp_session session;
 static struct sirix_arena arena;
 static struct sirix_buf answer;
 
@@ -54,12 +55,13 @@ static void start(const char *members)
 
     (void)snprintf(file, sizeof(file), "{\"server\":{%s}}", members);
     fake = (struct fake_backend){.sentence = "made up"};
-    context = (struct sirix_mcp_context){.version = SIRIX_MCP_NEWEST_LEGACY};
+    registry = sirix_mcp_product();
+    session = (struct sirix_mcp_session){.context = {.version = SIRIX_MCP_NEWEST_LEGACY}};
     sirix_arena_init(&arena, SIZE_MAX);
     sirix_buf_init(&answer, SIZE_MAX);
     assert_int_equal(sirix_settings_init(&settings, NULL), SIRIX_OK);
     assert_int_equal(sirix_settings_parse(&settings, text(file), NULL), SIRIX_OK);
-    assert_int_equal(sirix_mcp_server_init(&server, &settings, NULL, NULL), SIRIX_OK);
+    assert_int_equal(sirix_mcp_server_init(&server, &settings, &registry, NULL, NULL), SIRIX_OK);
 }
 
 static void stop(void)
@@ -73,11 +75,14 @@ static void stop(void)
 static enum sirix_status try_line(const char *line)
 {
     struct sirix_jsonrpc_input input = {0};
+    struct sirix_mcp_request request;
 
     sirix_buf_clear(&answer);
     enum sirix_status status = sirix_jsonrpc_read(&arena, text(line), &input, NULL);
     if (status == SIRIX_OK) {
-        status = sirix_mcp_answer(&server, &context, &arena, &input.messages[0], &answer, NULL);
+        sirix_mcp_request_open(&request, &server, &session, NULL, &arena, &input.messages[0]);
+        status = sirix_mcp_answer(&request, &answer, NULL);
+        sirix_mcp_request_close(&request);
     }
     return status;
 }
@@ -212,7 +217,7 @@ static void a_tool_that_writes_is_not_there_in_read_only_mode(void **state)
                            tool->name, some_arguments(tool));
             assert_text(ask(line, path)->value.text, "-32602");
         }
-        assert_true((sirix_mcp_tool_find(&settings, text(tool->name)) == NULL) == tool->writes);
+        assert_true((sirix_mcp_tool_find(&server, text(tool->name)) == NULL) == tool->writes);
     }
     assert_int_equal(fake.calls, 0);
     stop();

@@ -20,6 +20,7 @@ enum { LIMIT_MS = 30 * 1000, LINE_BYTES = 4096 };
 /* --- One transport a test --------------------------------------------------------------------- */
 
 static struct sirix_settings settings;
+static struct sirix_mcp_registry registry;
 static struct sirix_mcp_server server;
 static struct sirix_stdio_options options;
 static struct sirix_error outcome_error;
@@ -52,7 +53,8 @@ static void start(const struct sirix_stdio_options *limits)
     fake = (struct fake_backend){.sentence = "made up", .before = fake.before};
     outcome_error = (struct sirix_error){0};
     assert_int_equal(sirix_settings_init(&settings, NULL), SIRIX_OK);
-    assert_int_equal(sirix_mcp_server_init(&server, &settings, NULL, NULL), SIRIX_OK);
+    registry = sirix_mcp_product();
+    assert_int_equal(sirix_mcp_server_init(&server, &settings, &registry, NULL, NULL), SIRIX_OK);
     assert_int_equal(pthread_create(&thread, NULL, run, NULL), 0);
 }
 
