@@ -3,6 +3,10 @@
 
     check.py DIR                       checks every revision of every resource; prints one line each:
                                        RESOURCE REVISION BRANCH NODES TEXT-BYTES SHA256-OF-TEXT
+                                       and for each label and branch, and what is in packs:
+                                       RESOURCE snapshot NAME REVISION
+                                       RESOURCE branch NAME HEAD
+                                       packed SEGMENTS
     check.py DIR --text RES REVISION   prints the JSON text of one revision
 
 It shares no code with the store. The database must not be open for writing. Exit code 1 and the reason
@@ -16,11 +20,17 @@ from primitives import Bytes, Damaged, require, sha256, siphash24
 from storage import Storage
 
 
+STEP_ELEMENT, STEP_ANY = 0xfffffffe, 0xffffffff
+
+
 class Resource:
     def __init__(self, storage, number, name):
         self.storage, self.number, self.name = storage, number, name
         prefix = b'r' + struct.pack('>I', number)
         self.names, self.index, self.heads = {}, {}, {}
+        self.branches, self.snapshots, self.branch_names = {}, {}, {}
+        self.moves, self.gone, self.paths, self.coarse = [], [], set(), False
+        self.known_paths, self.path_ids, self.hashes = set(), {}, {}
         for key, value in storage.refs(prefix):
             tag, rest = key[5:6], key[6:]
             body = Bytes(value)
@@ -36,6 +46,22 @@ class Resource:
                 self.heads[struct.unpack('>Q', rest)[0]] = (body.u64(), body.u64(), body.i64())
             elif tag == b'C':
                 self.last_revision, self.last_time, self.next_key = body.u64(), body.i64(), body.u64()
+                body.u64()
+                self.next_branch, self.oldest = body.u64(), body.u64()
+                self.counts = (body.u64(), body.u64(), body.u64())
+                require(body.done(), 'bytes behind the counters')
+            elif tag == b'L':
+                self._label(rest, body)
+            elif tag == b'B':
+                self.branch_names[struct.unpack('>Q', rest)[0]] = value
+            elif tag == b'M':
+                self.moves.append((struct.unpack('>Q', rest[:8])[0],
+                                   [(body.u64(), body.u64()) for _ in range(2)]))
+            elif tag == b'Z':
+                body.u64(), body.i64()
+                self.gone.append((rest[:-9], body.u64(), (body.u64(), body.u64())))
+            elif tag == b'P':
+                self._path(rest, body)
             elif tag == b'D':
                 body.i64()
                 self.seed = bytes(body.take(16))
@@ -43,6 +69,76 @@ class Resource:
         require(max(self.index) == self.last_revision, 'counters and index of revisions')
         for branch, (revision, address, _) in self.heads.items():
             require(self.index[revision][0] == address, 'head of branch %d' % branch)
+        self._check_labels()
+
+    def _label(self, name, body):
+        kind, _created = body.u32(), body.i64()
+        revision, address, time = body.u64(), body.u64(), body.i64()
+        at = (revision, address, time)
+        if kind == 1:
+            branch, _expires = body.u64(), body.i64()
+            written = body.text8()
+            self.branches[written] = (branch, at)
+        else:
+            require(kind == 2, 'a label of another kind')
+            written = body.text8()
+            self.snapshots[written] = at
+        require(body.done() and written.lower() == name, 'a label under another name')
+
+    def _path(self, key, body):
+        path, kind = struct.unpack('>QB', key)
+        parent, step = body.u64(), body.u32()
+        if path == 0:
+            self.coarse = True
+        elif path == 1:
+            require((parent, step) == (0, STEP_ANY), 'the path of the value')
+        else:
+            require(path == self.path(parent, step), 'a path under another id')
+        self.paths.add((path, kind))
+        self.known_paths.add(path)
+
+    def path(self, parent, step):
+        found = self.path_ids.get((parent, step))
+        if found is None:
+            found = siphash24(self.seed, struct.pack('<QI', parent, step))
+            found = self.path_ids[parent, step] = found + 2 if found < 2 else found
+        return found
+
+    def _check_labels(self):
+        for name, (revision, address, time) in (
+                list(self.snapshots.items()) + [(n, at) for n, (_, at) in self.branches.items()]):
+            require(self.index[revision][:2] == (address, time), 'label %s' % name.decode())
+        for name, (branch, _) in self.branches.items():
+            require(branch in self.heads and self.branch_names[branch] == name,
+                    'branch %s' % name.decode())
+        require(set(self.heads) == {0} | {branch for branch, _ in self.branches.values()},
+                'heads without a branch')
+        require(max(self.heads) < self.next_branch, 'a branch id that was never given')
+        for branch, ends in self.moves:
+            require(branch in self.heads or branch in self.branch_names, 'a move of no branch')
+            require(all(self.index[r][0] == a for r, a in ends), 'a move to no revision')
+        for _, began, (revision, address) in self.gone:
+            require(began in self.index and self.index[revision][0] == address,
+                    'a deleted branch of no revision')
+        require(self.counts == (len(self.index), len(self.branches) + 1, len(self.snapshots)),
+                'counters of revisions, branches and snapshots: %s' % (self.counts,))
+
+    def hash(self, name):
+        if name not in self.hashes:
+            self.hashes[name] = siphash24(self.seed, name)
+        return self.hashes[name]
+
+    def check_path(self, path, node):
+        require(self.coarse or (path, node.value_kind) in self.paths,
+                'kind %d of key %d is not in the path summary' % (node.value_kind, node.key))
+
+    def step_down(self, path, node):
+        """The path of a child: the step that is stored, or any."""
+        step = STEP_ELEMENT if not node.field else STEP_ANY if node.name_id is None else node.name_id
+        exact = self.path(path, step)
+        if exact in self.known_paths or not node.field:
+            return exact
+        return self.path(path, STEP_ANY)
 
     def record(self, revision):
         address, time, branch = self.index[revision]
@@ -106,7 +202,7 @@ def ordered_children(resource, node, nodes):
             require(key in nodes and nodes[key].label == label, 'label of key %d' % key)
     require(len(keys) == node.count, 'child count of key %d' % node.key)
     if node.index:
-        expected = sorted((siphash24(resource.seed, nodes[key].name) & 0xFFFFFFFF, key)
+        expected = sorted((resource.hash(nodes[key].name) & 0xFFFFFFFF, key)
                           for key in keys)
         require(tree_items(resource.storage, node.index, 6) == expected,
                 'name index of key %d' % node.key)
@@ -122,13 +218,13 @@ def text_of(resource, record):
     if not nodes:
         require(record.nodes == 0 and record.text_bytes == 0, 'counts of an empty revision')
         return b''
-    out, stack, used, values = [], [(1, 0, False)], 0, 0
+    out, stack, used, values = [], [(1, 0, False, 0)], 0, 0
     while stack:
         item = stack.pop()
         if isinstance(item, bytes):
             out.append(item)
             continue
-        key, parent, member = item
+        key, parent, member, path = item
         node = nodes.get(key)
         require(node is not None and node.parent == parent, 'parent of key %d' % key)
         require(node.field == member, 'a member in an array or an element in an object')
@@ -140,6 +236,8 @@ def text_of(resource, record):
             require(node is not None and node.parent == key and node.kind in (1, 2),
                     'container of field %d' % key)
             used += 1
+        path = resource.step_down(path, nodes[key]) if path else 1
+        resource.check_path(path, node)
         if node.value is not None:
             out.append(node.value)
             continue
@@ -151,7 +249,7 @@ def text_of(resource, record):
         out.append(b'{' if is_object else b'[')
         stack.append(b'}' if is_object else b']')
         for position in range(len(keys) - 1, -1, -1):
-            stack.append((keys[position], node.key, is_object))
+            stack.append((keys[position], node.key, is_object, path))
             if position:
                 stack.append(b',')
     text = b''.join(out)
@@ -189,6 +287,13 @@ def main(arguments):
             print(resource.name.decode(), revision, record.branch, record.nodes, len(text),
                   sha256(text).hex())
         check_chain(resource, records)
+        for name, (revision, _, _) in sorted(resource.snapshots.items()):
+            print(resource.name.decode(), 'snapshot', name.decode(), revision)
+        heads = {b'main': 0}
+        heads.update((n, branch) for n, (branch, _) in resource.branches.items())
+        for name, branch in sorted(heads.items()):
+            print(resource.name.decode(), 'branch', name.decode(), resource.heads[branch][0])
+    print('packed', storage.packed)
     for number in storage.segments:
         storage.segment(number)
     return 0

@@ -132,6 +132,7 @@ class Node:
         if self.label is None:
             self.label = (body.zigzag(), body.varint())
         self.parent = key + body.zigzag()
+        self.name_id = None
         self.name = self._name(storage, names, body) if self.kind >= 9 else None
         self.field = self.kind >= 9
         self.value_kind = self.kind - 7 if self.kind in FUSED else self.kind
@@ -163,12 +164,12 @@ class Node:
         digits = (b'%d' % abs(mantissa)).rjust(scale + 1, b'0')
         return (b'-' if mantissa < 0 else b'') + digits[:-scale] + b'.' + digits[-scale:]
 
-    @staticmethod
-    def _name(storage, names, body):
+    def _name(self, storage, names, body):
         head = body.varint()
         if head & 3 == 0:
-            require(head >> 2 in names, 'an interned name without a row: %d' % (head >> 2))
-            return names[head >> 2]
+            self.name_id = head >> 2
+            require(self.name_id in names, 'an interned name without a row: %d' % self.name_id)
+            return names[self.name_id]
         if head & 3 == 1:
             require(head >> 3 <= 1024, 'a long name in place')
             return bytes(body.take(head >> 3))

@@ -24,6 +24,7 @@ class Storage:
     def _load(self):
         for key, value in self.txn.cursor(self.tables['seg']):
             self.segments[struct.unpack('=Q', key)[0]] = value
+        self.packed = 0
         for key, pack in self.txn.cursor(self.tables['pack']):
             head = Bytes(pack)
             require(head.u16() == 0x5053 and head.u8() == 1, 'a pack without its magic')
@@ -38,6 +39,7 @@ class Storage:
                 require(number not in self.segments, 'segment %d is stored twice' % number)
                 size = int.from_bytes(pack[offset + 8:offset + 12], 'little')
                 self.segments[number] = pack[offset:offset + size]
+                self.packed += 1
 
     def segment(self, number):
         data = self.segments.get(number)
