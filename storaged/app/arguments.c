@@ -190,13 +190,13 @@ struct rest {
     int at;
 };
 
-/* The value of an option: behind its '=', or the next argument. */
+/* The value of an option: behind its '=', or the next argument; "" if it takes none. */
 static enum sirix_status take_value(const struct option_row *row, const char *equals,
                                     struct rest *rest, const char **out_value,
                                     struct sirix_error *err)
 {
     if (row->value == NULL) {
-        *out_value = NULL;
+        *out_value = "";
         return equals == NULL ? SIRIX_OK
                               : sirix_fail(err, SIRIX_INVALID, "%s takes no value", row->name);
     }
@@ -216,7 +216,7 @@ static enum sirix_status take_option(struct rest *rest, bool seen[ROWS],
 {
     const char *arg = rest->args[rest->at++];
     const char *equals = strchr(arg, '=');
-    const char *value = NULL;
+    const char *value = "";
     const struct option_row *row =
         find_row(arg, equals == NULL ? strlen(arg) : (size_t)(equals - arg));
 

@@ -56,22 +56,23 @@ static enum sirix_status name_branch(struct branch_names *names, uint64_t id,
 {
     struct sirix_error missing = {0};
     struct sirix_bytes name = {.data = NULL, .len = 0};
-    enum sirix_status status = SIRIX_OK;
 
-    if (!names->known || names->id != id) {
-        status =
-            sirix_branch_name(names->target->resource, names->target->reader, id, &name, &missing);
-        /* A lost name is verify's to tell; the revisions are there all the same. */
-        if (status != SIRIX_OK && status != SIRIX_NOT_FOUND) {
-            if (err != NULL) {
-                *err = missing;
-            }
-            return status;
-        }
-        status = sirix_arena_copy(arena, name, &names->name, err);
-        names->id = id;
-        names->known = status == SIRIX_OK;
+    if (names->known && names->id == id) {
+        *out_name = names->name;
+        return SIRIX_OK;
     }
+    enum sirix_status status =
+        sirix_branch_name(names->target->resource, names->target->reader, id, &name, &missing);
+    /* A lost name is verify's to tell; the revisions are there all the same. */
+    if (status != SIRIX_OK && status != SIRIX_NOT_FOUND) {
+        if (err != NULL) {
+            *err = missing;
+        }
+        return status;
+    }
+    status = sirix_arena_copy(arena, name, &names->name, err);
+    names->id = id;
+    names->known = status == SIRIX_OK;
     if (status == SIRIX_OK) {
         *out_name = names->name;
     }

@@ -136,13 +136,35 @@ static enum sirix_status open_hidden(struct sirix_import *import, struct sirix_h
     return SIRIX_OK;
 }
 
+/* Begins the write on a resource that is made where it is missing; else *out_made stays false. */
+static enum sirix_status make_missing(struct sirix_import *import, struct sirix_handle *handle,
+                                      bool *out_made, struct sirix_error *err)
+{
+    struct sirix_resource *resource = NULL;
+    struct sirix_error missing = {0};
+
+    enum sirix_status status = sirix_resource_open(sirix_handle_database(handle),
+                                                   import->wanted.resource, &resource, &missing);
+    if (status == SIRIX_NOT_FOUND) {
+        status = open_hidden(import, handle, err);
+        *out_made = status == SIRIX_OK;
+        return status;
+    }
+    if (resource != NULL) {
+        sirix_resource_unref(resource);
+    }
+    if (status != SIRIX_OK && err != NULL) {
+        *err = missing;
+    }
+    return status;
+}
+
 /* Begins the write; on what is missing too, where that may be made. */
 static enum sirix_status open_write(struct sirix_import *import, struct sirix_error *err)
 {
     const struct sirix_import_request *wanted = &import->wanted;
     struct sirix_handle *handle = NULL;
-    struct sirix_resource *resource = NULL;
-    struct sirix_error missing = {0};
+    bool made = false;
 
     enum sirix_status status =
         sirix_name_check(SIRIX_NAME_RESOURCE, wanted->resource, "resource", err);
@@ -153,24 +175,12 @@ static enum sirix_status open_write(struct sirix_import *import, struct sirix_er
         return status;
     }
     if (handle != NULL) {
-        status = sirix_resource_open(sirix_handle_database(handle), wanted->resource, &resource,
-                                     &missing);
-        if (status == SIRIX_NOT_FOUND) {
-            status = open_hidden(import, handle, err);
-            if (status != SIRIX_OK) {
-                sirix_registry_release(handle);
-            }
-            return status;
+        status = make_missing(import, handle, &made, err);
+        if (!made) {
+            sirix_registry_release(handle);
         }
-        if (resource != NULL) {
-            sirix_resource_unref(resource);
-        }
-        sirix_registry_release(handle);
     }
-    if (status != SIRIX_OK) {
-        if (err != NULL) {
-            *err = missing;
-        }
+    if (status != SIRIX_OK || made) {
         return status;
     }
     return sirix_write_open(&import->request, &wanted->options, wanted->database, wanted->resource,

@@ -91,6 +91,9 @@ int sirix_status_exit_code(enum sirix_status status)
     return row_of(status)->exit_code;
 }
 
+#undef sirix_fail /* See status.h: an analyser gets them as macros. */
+#undef sirix_fail_reason
+
 enum sirix_status sirix_fail(struct sirix_error *err, enum sirix_status status, const char *fmt,
                              ...)
 {

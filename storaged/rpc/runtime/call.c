@@ -187,7 +187,9 @@ static bool start_batch(struct sirix_rpc_call *call, const grpc_op *ops, size_t 
     if (grpc_call_start_batch(call->core, ops, count, tag, NULL) == GRPC_CALL_OK) {
         return true;
     }
-    sirix_rpc_call_unref(call);
+    /* Whoever starts a batch has a reference of its own, so that this was not the last. */
+    unsigned before = atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel);
+    assert(before > 1);
     return false;
 }
 

@@ -137,15 +137,15 @@ static struct sirix_bytes field_of(struct sirix_bytes message, uint64_t wanted)
 
 /* Where each named thing leads that a scope may hold; any other field leads nowhere. */
 static const struct {
-    enum scope scope;
     uint64_t number;
+    enum scope scope;
     enum scope inside;
 } leads[] = {
-    {SCOPE_FILE, FILE_MESSAGE, SCOPE_MESSAGE},   {SCOPE_FILE, FILE_ENUM, SCOPE_ENUM},
-    {SCOPE_FILE, FILE_SERVICE, SCOPE_SERVICE},   {SCOPE_MESSAGE, MESSAGE_NESTED, SCOPE_MESSAGE},
-    {SCOPE_MESSAGE, MESSAGE_ENUM, SCOPE_ENUM},   {SCOPE_MESSAGE, MESSAGE_FIELD, SCOPE_LEAF},
-    {SCOPE_MESSAGE, MESSAGE_ONEOF, SCOPE_LEAF},  {SCOPE_ENUM, ENUM_VALUE, SCOPE_LEAF},
-    {SCOPE_SERVICE, SERVICE_METHOD, SCOPE_LEAF},
+    {FILE_MESSAGE, SCOPE_FILE, SCOPE_MESSAGE},   {FILE_ENUM, SCOPE_FILE, SCOPE_ENUM},
+    {FILE_SERVICE, SCOPE_FILE, SCOPE_SERVICE},   {MESSAGE_NESTED, SCOPE_MESSAGE, SCOPE_MESSAGE},
+    {MESSAGE_ENUM, SCOPE_MESSAGE, SCOPE_ENUM},   {MESSAGE_FIELD, SCOPE_MESSAGE, SCOPE_LEAF},
+    {MESSAGE_ONEOF, SCOPE_MESSAGE, SCOPE_LEAF},  {ENUM_VALUE, SCOPE_ENUM, SCOPE_LEAF},
+    {SERVICE_METHOD, SCOPE_SERVICE, SCOPE_LEAF},
 };
 
 static enum scope scope_inside(enum scope scope, uint64_t number)

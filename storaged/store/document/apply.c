@@ -418,12 +418,14 @@ static enum sirix_status apply_kinds(struct sirix_applying *a,
 
     for (size_t i = 0; i < a->count && status == SIRIX_OK; i++) {
         const struct sirix_change *change = &a->changes[i];
+        apply_fn apply = does[change->kind];
 
-        if (does[change->kind] != NULL) {
-            status = sirix_edit_step(a->edit, err);
-            if (status == SIRIX_OK) {
-                status = does[change->kind](a, change, err);
-            }
+        if (apply == NULL) {
+            continue;
+        }
+        status = sirix_edit_step(a->edit, err);
+        if (status == SIRIX_OK) {
+            status = apply(a, change, err);
         }
     }
     return status;

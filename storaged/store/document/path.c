@@ -216,22 +216,34 @@ static uint8_t escaped_byte(enum sirix_path_form form, uint8_t byte)
     }
 }
 
+/* The byte at *at of a step, one or two places on; false when a tilde stands alone. */
+static bool take_byte(enum sirix_path_form form, struct sirix_bytes step, size_t *at,
+                      uint8_t *out_byte)
+{
+    const uint8_t *bytes = step.data;
+    uint8_t byte = bytes[(*at)++];
+
+    if (byte == '~') {
+        byte = *at < step.len ? escaped_byte(form, bytes[(*at)++]) : 0;
+        if (byte == 0) {
+            return false;
+        }
+    }
+    *out_byte = byte;
+    return true;
+}
+
 /* The plain name of a step; false when a tilde stands alone. */
 static bool unescape_step(enum sirix_path_form form, struct sirix_bytes step, uint8_t *to,
                           size_t *out_len)
 {
-    const uint8_t *at = step.data;
     size_t len = 0;
 
-    for (size_t i = 0; i < step.len; i++) {
-        uint8_t byte = at[i];
-        if (byte == '~') {
-            byte = ++i < step.len ? escaped_byte(form, at[i]) : 0;
-            if (byte == 0) {
-                return false;
-            }
+    for (size_t at = 0; at < step.len;) {
+        if (!take_byte(form, step, &at, &to[len])) {
+            return false;
         }
-        to[len++] = byte;
+        len++;
     }
     *out_len = len;
     return true;

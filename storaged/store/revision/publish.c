@@ -172,7 +172,7 @@ static enum sirix_status prepare_one(struct sirix_group *group,
     uint64_t number = publication->segments[0].number;
     struct sirix_step parent = {.address = publication->base_address};
     struct sirix_counters_row counters;
-    struct sirix_head_row head;
+    struct sirix_head_row head = {0};
     enum sirix_status status = sirix_counters_get(group, resource, &counters, err);
 
     if (status == SIRIX_OK) {

@@ -115,7 +115,7 @@ static enum sirix_status get_packed(struct sirix_lmdb_reader *reader, uint64_t n
                                     struct sirix_bytes *out_bytes, struct sirix_error *err)
 {
     struct sirix_lmdb *lmdb = (struct sirix_lmdb *)reader->base.backend;
-    struct sirix_bytes pack;
+    struct sirix_bytes pack = {.data = NULL, .len = 0};
     enum sirix_status status = sirix_lmdb_pack_find(lmdb, reader->txn, number, &pack, err);
 
     if (status == SIRIX_NOT_FOUND) {
@@ -157,7 +157,7 @@ enum sirix_status sirix_lmdb_segment_get(struct sirix_reader *base, uint64_t num
 {
     struct sirix_lmdb_reader *reader = (struct sirix_lmdb_reader *)base;
     struct sirix_lmdb *lmdb = (struct sirix_lmdb *)base->backend;
-    struct sirix_bytes bytes;
+    struct sirix_bytes bytes = {.data = NULL, .len = 0};
 
     enum sirix_status status = sirix_lmdb_reader_begin(reader, err);
     if (status != SIRIX_OK) {
