@@ -117,8 +117,7 @@ struct sirix_query_item {
  */
 enum sirix_status sirix_query_next(struct sirix_query *query, size_t item_max, uint64_t budget_us,
                                    const struct sirix_query_item **out_items, size_t *out_count,
-                                   bool *out_done,
-                                   struct sirix_query_error *err) SIRIX_MUST_CHECK;
+                                   bool *out_done, struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /*
  * The first `count` items of the result are passed over without being written; before the first
@@ -126,8 +125,8 @@ enum sirix_status sirix_query_next(struct sirix_query *query, size_t item_max, u
  */
 void sirix_query_skip(struct sirix_query *query, uint64_t count);
 
-/* The revisions that it has read so far without being told which; they live as long as the query. */
-const struct sirix_query_pin *sirix_query_pins(const struct sirix_query *query, size_t *out_count);
+/* The revisions that it has read so far without being told which; NULL: no memory. */
+const struct sirix_query_pin *sirix_query_pins(struct sirix_query *query, size_t *out_count);
 
 /* The instant that fn:current-dateTime() gives. */
 int64_t sirix_query_now_us(const struct sirix_query *query);

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "json/text.h"
 #include "query/node/store.h"
+#include "json/text.h"
 
 static struct sirix_store_view *view_of(struct sirix_item container)
 {
@@ -162,8 +162,7 @@ enum sirix_status sirix_store_root(struct sirix_work *work, struct sirix_store_v
                                    struct sirix_item *out, struct sirix_query_error *err)
 {
     bool has_value = false;
-    enum sirix_status status =
-        sirix_document_has_value(&view->document, &has_value, &err->base);
+    enum sirix_status status = sirix_document_has_value(&view->document, &has_value, &err->base);
 
     if (status == SIRIX_OK && !has_value) {
         *out = (struct sirix_item){0};
@@ -199,8 +198,7 @@ enum sirix_status sirix_store_canonical(struct sirix_store_view *view, uint64_t 
                                         uint64_t *out_key, struct sirix_query_error *err)
 {
     struct sirix_document_node node;
-    enum sirix_status status =
-        sirix_document_get(&view->document, value_key, &node, &err->base);
+    enum sirix_status status = sirix_document_get(&view->document, value_key, &node, &err->base);
 
     if (status == SIRIX_OK) {
         *out_key = node.key;
@@ -240,8 +238,8 @@ static enum sirix_status element_op(struct sirix_work *work, struct sirix_item a
     enum sirix_status status = container_node(array, &node, err);
 
     if (status == SIRIX_OK) {
-        status = sirix_stored_child_at(&view->document, &node, position, &listed, &found,
-                                       &err->base);
+        status =
+            sirix_stored_child_at(&view->document, &node, position, &listed, &found, &err->base);
     }
     if (status == SIRIX_OK && !found) {
         *out = (struct sirix_item){0};
@@ -284,8 +282,8 @@ static enum sirix_status start_op(struct sirix_work *work, struct sirix_item con
     enum sirix_status status = container_node(container, &node, err);
 
     if (status == SIRIX_OK) {
-        status = sirix_arena_alloc(work->arena, sizeof(struct sirix_stored_list), &memory,
-                                   &err->base);
+        status =
+            sirix_arena_alloc(work->arena, sizeof(struct sirix_stored_list), &memory, &err->base);
     }
     if (status == SIRIX_OK) {
         status = sirix_stored_list_init(memory, &view->document, &node, 0, &err->base);
@@ -365,8 +363,8 @@ static enum sirix_status prepare_name(struct sirix_run *run, struct sirix_store_
                                       struct sirix_query_error *err)
 {
     if (name->canonical.data == NULL && name->plain.len != 0) {
-        enum sirix_status status = sirix_json_text_to_canonical(
-            run->keep, name->plain, &name->canonical, &err->base);
+        enum sirix_status status =
+            sirix_json_text_to_canonical(run->keep, name->plain, &name->canonical, &err->base);
 
         if (status != SIRIX_OK) {
             return status;
@@ -440,8 +438,7 @@ static enum sirix_status found_field(struct sirix_run *run, struct sirix_store_v
                                      struct sirix_query_error *err)
 {
     if (sirix_stored_kind(row->record.data) == SIRIX_NODE_FIELD) {
-        enum sirix_status status =
-            sirix_stored_row(&view->document, row->key + 1, row, &err->base);
+        enum sirix_status status = sirix_stored_row(&view->document, row->key + 1, row, &err->base);
 
         if (status != SIRIX_OK) {
             return status;
@@ -545,8 +542,7 @@ static enum sirix_status enter(struct sirix_run *run, struct descent *descent,
     enum sirix_status status = SIRIX_OK;
 
     if (descent->depth > SIRIX_DOCUMENT_DEPTH_MAX) {
-        return sirix_fail(&err->base, SIRIX_CORRUPT,
-                          "the document is nested deeper than %d levels",
+        return sirix_fail(&err->base, SIRIX_CORRUPT, "the document is nested deeper than %d levels",
                           SIRIX_DOCUMENT_DEPTH_MAX);
     }
     if (level == NULL) {
@@ -562,8 +558,7 @@ static enum sirix_status enter(struct sirix_run *run, struct descent *descent,
     }
     descent->level = level;
     descent->depth++;
-    return sirix_stored_list_init(&level->list, &descent->view->document, container, 0,
-                                  &err->base);
+    return sirix_stored_list_init(&level->list, &descent->view->document, container, 0, &err->base);
 }
 
 static enum sirix_status give_descendant(struct sirix_run *run, struct descent *descent,

@@ -76,7 +76,8 @@ static char *copy_name(struct sirix_bytes name)
 
 static bool is_named(const char *name, struct sirix_bytes bytes)
 {
-    return strlen(name) == bytes.len && (bytes.len == 0 || memcmp(name, bytes.data, bytes.len) == 0);
+    return strlen(name) == bytes.len &&
+           (bytes.len == 0 || memcmp(name, bytes.data, bytes.len) == 0);
 }
 
 enum sirix_status sirix_query_store_resource(struct sirix_query_store *store,
@@ -109,10 +110,10 @@ enum sirix_status sirix_query_store_resource(struct sirix_query_store *store,
     }
     made->database = copy_name(database);
     made->name = copy_name(resource);
-    status = made->database == NULL || made->name == NULL
-                 ? no_memory(err)
-                 : catalogue->open(catalogue->context, database, resource, &made->place,
-                                   &err->base);
+    status =
+        made->database == NULL || made->name == NULL
+            ? no_memory(err)
+            : catalogue->open(catalogue->context, database, resource, &made->place, &err->base);
     if (status != SIRIX_OK) {
         free_resource(store, made);
         return status;
@@ -360,8 +361,8 @@ enum sirix_status sirix_query_store_timeline(struct sirix_store_view *view,
     }
     grow.line->branch_id = view->view.branch_id;
     grow.line->next = resource->timelines;
-    status = sirix_view_history(&head->view, resource->place.reader, add_revision, &grow,
-                                &err->base);
+    status =
+        sirix_view_history(&head->view, resource->place.reader, add_revision, &grow, &err->base);
     if (status != SIRIX_OK || grow.line->count == 0) {
         free(grow.line->revisions);
         free(grow.line);

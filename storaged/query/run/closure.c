@@ -158,39 +158,6 @@ enum sirix_status sirix_run_function_item(struct sirix_run *run, const struct si
 
 /* --- Calling --------------------------------------------------------------------------------------- */
 
-static enum sirix_status invoke_builtin(struct sirix_run *run,
-                                        const struct sirix_function *function,
-                                        const struct sirix_sequence *arguments, size_t count,
-                                        struct sirix_sequence *out, struct sirix_query_error *err)
-{
-    struct sirix_sequence_iterator first;
-    struct sirix_sequence copy = {0};
-    struct sirix_call call = {
-        .work = &run->work,
-        .function = function,
-        .argument_count = count,
-        .evaluator = &run->evaluator,
-    };
-    void *memory = NULL;
-    enum sirix_status status =
-        sirix_arena_calloc(run->work.arena, count + 1, sizeof(copy), &memory, &err->base);
-
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    call.arguments = memory;
-    if (count != 0) {
-        memcpy(call.arguments, arguments, count * sizeof(copy));
-    }
-    if ((function->flags & SIRIX_FUNCTION_STREAMS) != 0 && count != 0) {
-        copy = call.arguments[0];
-        call.arguments[0] = (struct sirix_sequence){0};
-        sirix_sequence_iterate(&first, &copy);
-        call.input = &first.iterator;
-    }
-    return sirix_function_call(&call, out, err);
-}
-
 /* Objects and arrays are functions of one argument. */
 static enum sirix_status invoke_container(struct sirix_run *run, struct sirix_item container,
                                           const struct sirix_sequence *arguments, size_t count,
@@ -326,6 +293,7 @@ enum sirix_status sirix_run_invoke(void *context, struct sirix_item function,
                                 value->signature.arity, argument_count);
     }
     return value->builtin != NULL
-               ? invoke_builtin(run, value->builtin, arguments, argument_count, out, err)
+               ? sirix_function_invoke(&run->work, &run->evaluator, NULL, value, arguments,
+                                       argument_count, out, err)
                : invoke_closure(run, value->closure, arguments, out, err);
 }
