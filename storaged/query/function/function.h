@@ -48,7 +48,7 @@ enum sirix_function_flag {
     SIRIX_FUNCTION_ORDER_FREE = 64,   /* The order of the first argument's items does not matter. */
 };
 
-enum { SIRIX_FUNCTION_PARAMETERS_MAX = 5, SIRIX_FUNCTION_ARITY_MAX = 255 };
+enum { SIRIX_FUNCTION_PARAMETERS_MAX = 6, SIRIX_FUNCTION_ARITY_MAX = 255 };
 
 struct sirix_call;
 
@@ -98,6 +98,9 @@ struct sirix_call {
     struct sirix_iterator *input;    /* STREAMS: the first argument; the caller closes it. */
     const struct sirix_focus *focus; /* NULL: none. */
     const struct sirix_evaluator *evaluator;
+    /* The call's own: what atomising an array has given and has not been taken yet. Zero. */
+    struct sirix_sequence pending;
+    size_t pending_at;
 };
 
 /*
@@ -119,6 +122,16 @@ enum sirix_status sirix_function_reference(struct sirix_work *work,
                                            struct sirix_item *out,
                                            struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * Calls a function item that refers to a built-in one: what evaluators do in invoke() for it. focus may
+ * be NULL. The wrong number of arguments is XPTY0004.
+ */
+enum sirix_status
+sirix_function_invoke(struct sirix_work *work, const struct sirix_evaluator *evaluator,
+                      const struct sirix_focus *focus, const struct sirix_function_value *value,
+                      const struct sirix_sequence *arguments, size_t argument_count,
+                      struct sirix_sequence *out, struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
 /* --- Look-up --------------------------------------------------------------------------------------- */
 
 struct sirix_function_table {
@@ -126,10 +139,12 @@ struct sirix_function_table {
     size_t count;
 };
 
-/* The library of this folder: a fixed number of tables, one a file. */
-size_t sirix_function_library(const struct sirix_function_table **out_tables);
+enum { SIRIX_FUNCTION_LIBRARY_TABLES = 32 };
 
-/* An index over tables that stay where they are. Immutable after init: readers together. */
+/* Writes the tables of this folder, at most SIRIX_FUNCTION_LIBRARY_TABLES; returns how many. */
+size_t sirix_function_library(struct sirix_function_table to[SIRIX_FUNCTION_LIBRARY_TABLES]);
+
+/* An index over tables, whose rows stay where they are. Immutable once made: readers together. */
 struct sirix_function_set;
 enum sirix_status sirix_function_set_new(const struct sirix_function_table *tables, size_t count,
                                          struct sirix_function_set **out,

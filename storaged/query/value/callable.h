@@ -6,6 +6,7 @@
 #include "query/value/type.h"
 
 struct sirix_function;
+struct sirix_sequence;
 
 /* What item.value.function points to. */
 struct sirix_function_value {
@@ -15,6 +16,8 @@ struct sirix_function_value {
     struct sirix_bytes uri;  /* Of a user function. */
     struct sirix_bytes name; /* Local name; empty: anonymous. */
     struct sirix_function_type signature;
+    const struct sirix_sequence *bound; /* builtin: first arguments that are given already. */
+    size_t bound_count;
 };
 
 #endif

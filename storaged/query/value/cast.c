@@ -468,6 +468,11 @@ static enum sirix_status convert_item(struct sirix_work *work, struct sirix_item
     if (sirix_type_derives(type->type, SIRIX_TYPE_ATOMIC)) {
         return convert_atomic(work, item, type, what, out, err);
     }
+    if (type->type == SIRIX_TYPE_FUNCTION && sirix_item_is_structured(item) &&
+        (type->function == NULL || type->function->arity == 1)) {
+        *out = item; /* Called, it gives the member of that key. */
+        return SIRIX_OK;
+    }
     enum sirix_status status = sirix_item_matches(work, item, type, &matches, err);
     if (status == SIRIX_OK && !matches && type->type == SIRIX_TYPE_FUNCTION &&
         type->function != NULL && item.kind == SIRIX_ITEM_FUNCTION) {
@@ -483,40 +488,82 @@ static enum sirix_status convert_item(struct sirix_work *work, struct sirix_item
     return status;
 }
 
+/* The sequence with the members of its arrays in place of them. */
+static enum sirix_status spread_arrays(struct sirix_work *work,
+                                       const struct sirix_sequence *sequence,
+                                       struct sirix_sequence *out, struct sirix_query_error *err)
+{
+    struct sirix_sequence made = {0};
+    bool has_array = false;
+
+    for (size_t i = 0; !sequence->is_range && i < sequence->count && !has_array; i++) {
+        has_array = sequence->items[i].kind == SIRIX_ITEM_ARRAY;
+    }
+    if (!has_array) {
+        *out = *sequence;
+        return SIRIX_OK;
+    }
+    for (size_t i = 0; i < sequence->count; i++) {
+        struct sirix_item item = sequence->items[i];
+        enum sirix_status status = item.kind == SIRIX_ITEM_ARRAY
+                                       ? sirix_array_flatten(work, item, &made, err)
+                                       : sirix_sequence_append(work, &made, item, err);
+
+        if (status != SIRIX_OK) {
+            return status;
+        }
+    }
+    *out = made;
+    return SIRIX_OK;
+}
+
+static enum sirix_status wrong_count(size_t count, const struct sirix_sequence_type *type,
+                                     const char *what, struct sirix_query_error *err)
+{
+    char shown[128];
+
+    sirix_sequence_type_show(type, shown, sizeof(shown));
+    return sirix_query_fail(err, "XPTY0004", "%s has %zu items, but is %s", what, count, shown);
+}
+
 enum sirix_status sirix_sequence_convert(struct sirix_work *work,
                                          const struct sirix_sequence *sequence,
                                          const struct sirix_sequence_type *type, const char *what,
                                          struct sirix_sequence *out, struct sirix_query_error *err)
 {
+    struct sirix_sequence from = *sequence;
     struct sirix_sequence made = {0};
     bool copies = false;
+    enum sirix_status status = SIRIX_OK;
 
-    if (!sirix_occurrence_allows(type->occurrence, sequence->count)) {
-        char shown[128];
-
-        sirix_sequence_type_show(type, shown, sizeof(shown));
-        return sirix_query_fail(err, "XPTY0004", "%s has %zu items, but is %s", what,
-                                sequence->count, shown);
+    if (sirix_type_derives(type->type, SIRIX_TYPE_ATOMIC)) {
+        status = spread_arrays(work, sequence, &from, err);
+    }
+    if (status == SIRIX_OK && !sirix_occurrence_allows(type->occurrence, from.count)) {
+        status = wrong_count(from.count, type, what, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
     }
     if (type->type == SIRIX_TYPE_ITEM ||
-        (sequence->is_range && sirix_type_derives(SIRIX_TYPE_INTEGER, type->type))) {
-        *out = *sequence;
+        (from.is_range && sirix_type_derives(SIRIX_TYPE_INTEGER, type->type))) {
+        *out = from;
         return SIRIX_OK;
     }
-    for (size_t i = 0; i < sequence->count; i++) {
-        struct sirix_item item = sirix_sequence_at(sequence, i);
+    for (size_t i = 0; i < from.count; i++) {
+        struct sirix_item item = sirix_sequence_at(&from, i);
         struct sirix_item converted = {0};
-        enum sirix_status status = sirix_work_tick(work, 1, err);
 
+        status = sirix_work_tick(work, 1, err);
         if (status == SIRIX_OK) {
             status = convert_item(work, item, type, what, &converted, err);
         }
         if (status == SIRIX_OK && !copies &&
             (converted.kind != item.kind || converted.type != item.type)) {
-            struct sirix_sequence before = sirix_sequence_part(sequence, 0, i);
+            struct sirix_sequence before = sirix_sequence_part(&from, 0, i);
 
             copies = true;
-            status = sirix_sequence_reserve(work, &made, sequence->count, err);
+            status = sirix_sequence_reserve(work, &made, from.count, err);
             if (status == SIRIX_OK) {
                 status = sirix_sequence_append_all(work, &made, &before, err);
             }
@@ -528,6 +575,6 @@ enum sirix_status sirix_sequence_convert(struct sirix_work *work,
             return status;
         }
     }
-    *out = copies ? made : *sequence;
+    *out = copies ? made : from;
     return SIRIX_OK;
 }

@@ -39,7 +39,8 @@ enum sirix_status sirix_sequence_matches(struct sirix_work *work,
                                          struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /*
- * The function conversion rules: atomises where the type is atomic, casts untyped items, promotes
+ * The function conversion rules: where the type is atomic, arrays are replaced by their members and
+ * objects and functions are FOTY0013; casts untyped items, promotes
  * numbers (integer to decimal, float, double) and anyURI to string, checks the number of items. what
  * names the value in the message ("argument 2 of fn:substring"). XPTY0004 otherwise. The result may
  * share the input. Functions get no wrapper here; a function test is checked by arity and types.

@@ -183,6 +183,11 @@ void sirix_array_remove(struct sirix_item array, size_t position);
 /* The elements of an in-memory array without a copy; valid until it changes. */
 struct sirix_sequence sirix_array_view(struct sirix_item array);
 
+/* Adds the members of an array, those of arrays within it in their places, to a sequence. No C recursion. */
+enum sirix_status sirix_array_flatten(struct sirix_work *work, struct sirix_item array,
+                                      struct sirix_sequence *to,
+                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
 /* sirix_item_keep() of a container. */
 enum sirix_status sirix_container_keep(struct sirix_work *work, struct sirix_item item,
                                        struct sirix_item *out,

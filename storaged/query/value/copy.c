@@ -1,4 +1,4 @@
-/* Deep copies of containers, with a stack of their own instead of C recursion. */
+/* Deep copies of containers and flat ones of arrays, with a stack of their own instead of C recursion. */
 #include "query/value/container.h"
 
 struct frame {
@@ -156,5 +156,68 @@ enum sirix_status sirix_item_copy(struct sirix_work *work, struct sirix_item ite
         item.origin = 0;
         *out = item;
     }
+    return status;
+}
+
+/* One level of flattening. */
+struct flat_level {
+    struct flat_level *outer;
+    struct sirix_cursor cursor;
+};
+
+static enum sirix_status push_flat(struct sirix_work *work, struct sirix_item array,
+                                   struct flat_level **top, unsigned *depth,
+                                   struct sirix_query_error *err)
+{
+    void *memory = NULL;
+
+    if (*depth == SIRIX_VALUE_DEPTH_MAX) {
+        return sirix_query_fail_limit(err, "value_depth", "a value is nested deeper than %d",
+                                      SIRIX_VALUE_DEPTH_MAX);
+    }
+    enum sirix_status status =
+        sirix_arena_calloc(work->scratch, 1, sizeof(struct flat_level), &memory, &err->base);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    struct flat_level *level = memory;
+
+    status = sirix_cursor_start(work, array, &level->cursor, err);
+    if (status == SIRIX_OK) {
+        level->outer = *top;
+        *top = level;
+        (*depth)++;
+    }
+    return status;
+}
+
+enum sirix_status sirix_array_flatten(struct sirix_work *work, struct sirix_item array,
+                                      struct sirix_sequence *to, struct sirix_query_error *err)
+{
+    struct sirix_arena_mark mark = sirix_arena_mark(work->scratch);
+    struct flat_level *top = NULL;
+    unsigned depth = 0;
+    enum sirix_status status = push_flat(work, array, &top, &depth, err);
+
+    while (status == SIRIX_OK && top != NULL) {
+        struct sirix_item member = {0};
+
+        status = sirix_work_tick(work, 1, err);
+        if (status == SIRIX_OK) {
+            status = sirix_cursor_next(work, &top->cursor, NULL, &member, err);
+        }
+        if (status != SIRIX_OK) {
+            break;
+        }
+        if (member.kind == SIRIX_ITEM_NONE) {
+            top = top->outer;
+            depth--;
+        } else if (member.kind == SIRIX_ITEM_ARRAY) {
+            status = push_flat(work, member, &top, &depth, err);
+        } else {
+            status = sirix_sequence_append(work, to, member, err);
+        }
+    }
+    sirix_arena_rewind(work->scratch, mark);
     return status;
 }

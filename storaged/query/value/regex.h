@@ -17,8 +17,9 @@
 
 enum {
     SIRIX_REGEX_PATTERN_BYTES_MAX = 32 * 1024,
-    SIRIX_REGEX_STEPS_MAX = 2 * 1000 * 1000,
+    SIRIX_REGEX_STEPS_MAX = 1000 * 1000, /* From each place where a match may begin. */
     SIRIX_REGEX_DEPTH_MAX = 20000,
+    SIRIX_REGEX_HEAP_KIB_MAX = 16 * 1024,
     SIRIX_REGEX_GROUPS_MAX = 255,
 };
 

@@ -1,0 +1,248 @@
+/* Compiling, caching and matching of regular expressions on PCRE2; the syntax is regex_translate.c's. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "query/value/regex.h"
+
+#include <pcre2.h>
+#include <string.h>
+#include <time.h>
+
+#include "query/value/regex_translate.h"
+
+enum { CACHED = 16, FIRST_PIECE = 1024, PIECE_MAX = 1 << 24, PIECE_NS = 500000 };
+
+struct sirix_regex {
+    struct sirix_bytes pattern; /* As given, for the cache. */
+    struct sirix_bytes flags;
+    bool is_literal;
+    size_t groups;
+    const uint8_t *parents;
+    pcre2_code *code;
+    pcre2_match_data *match;
+    pcre2_match_context *context;
+};
+
+struct sirix_regex_cache {
+    struct sirix_arena *arena;
+    struct sirix_regex *entries[CACHED];
+    size_t next;
+};
+
+/* PCRE2's memory: from the arena, never given back alone. */
+static void *give(size_t size, void *arena)
+{
+    void *memory = NULL;
+
+    return sirix_arena_alloc(arena, size, &memory, NULL) == SIRIX_OK ? memory : NULL;
+}
+
+static void take_back(void *memory, void *arena)
+{
+    (void)memory;
+    (void)arena;
+}
+
+enum sirix_status sirix_regex_cache_new(struct sirix_arena *arena, struct sirix_regex_cache **out,
+                                        struct sirix_query_error *err)
+{
+    void *memory = NULL;
+    enum sirix_status status =
+        sirix_arena_calloc(arena, 1, sizeof(struct sirix_regex_cache), &memory, &err->base);
+
+    if (status == SIRIX_OK) {
+        *out = memory;
+        (*out)->arena = arena;
+    }
+    return status;
+}
+
+static enum sirix_status no_memory(struct sirix_query_error *err)
+{
+    return sirix_fail(&err->base, SIRIX_NO_MEMORY, "no memory for a regular expression");
+}
+
+static enum sirix_status compile_code(struct sirix_arena *arena, struct sirix_regex *regex,
+                                      const struct sirix_regex_source *source,
+                                      struct sirix_query_error *err)
+{
+    pcre2_general_context *general = pcre2_general_context_create(give, take_back, arena);
+    pcre2_compile_context *context = general == NULL ? NULL : pcre2_compile_context_create(general);
+    int code = 0;
+    PCRE2_SIZE at = 0;
+
+    if (context == NULL) {
+        return no_memory(err);
+    }
+    (void)pcre2_set_newline(context, PCRE2_NEWLINE_LF); /* Fails for a bad argument only. */
+    regex->code = pcre2_compile((PCRE2_SPTR)source->text.data, source->text.len, source->options,
+                                &code, &at, context);
+    if (regex->code == NULL && code == PCRE2_ERROR_HEAP_FAILED) {
+        return no_memory(err);
+    }
+    if (regex->code == NULL) {
+        PCRE2_UCHAR why[128] = "";
+
+        (void)pcre2_get_error_message(code, why, sizeof(why)); /* Cut is fine. */
+        return sirix_query_fail(err, "FORX0002", "the regular expression is not valid: %s",
+                                (const char *)why);
+    }
+    regex->match = pcre2_match_data_create_from_pattern(regex->code, general);
+    regex->context = pcre2_match_context_create(general);
+    if (regex->match == NULL || regex->context == NULL) {
+        return no_memory(err);
+    }
+    (void)pcre2_set_match_limit(regex->context, SIRIX_REGEX_STEPS_MAX);
+    (void)pcre2_set_depth_limit(regex->context, SIRIX_REGEX_DEPTH_MAX);
+    (void)pcre2_set_heap_limit(regex->context, SIRIX_REGEX_HEAP_KIB_MAX);
+    return SIRIX_OK;
+}
+
+static enum sirix_status compile(struct sirix_work *work, struct sirix_arena *arena,
+                                 struct sirix_bytes pattern, struct sirix_bytes flags,
+                                 struct sirix_regex **out, struct sirix_query_error *err)
+{
+    struct sirix_regex_source source = {0};
+    void *memory = NULL;
+    enum sirix_status status = sirix_regex_translate(work, pattern, flags, &source, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_arena_calloc(arena, 1, sizeof(struct sirix_regex), &memory, &err->base);
+    }
+    struct sirix_regex *regex = memory;
+
+    if (status == SIRIX_OK) {
+        status = sirix_arena_copy(arena, pattern, &regex->pattern, &err->base);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_arena_copy(arena, flags, &regex->flags, &err->base);
+    }
+    struct sirix_bytes parents = {.data = source.parents, .len = source.groups + 1};
+    if (status == SIRIX_OK) {
+        status = sirix_arena_copy(arena, parents, &parents, &err->base);
+    }
+    if (status == SIRIX_OK) {
+        regex->parents = parents.data;
+        regex->groups = source.groups;
+        regex->is_literal = source.is_literal;
+        status = compile_code(arena, regex, &source, err);
+    }
+    if (status == SIRIX_OK) {
+        *out = regex;
+    }
+    return status;
+}
+
+enum sirix_status sirix_regex_get(struct sirix_work *work, struct sirix_bytes pattern,
+                                  struct sirix_bytes flags, struct sirix_regex **out,
+                                  struct sirix_query_error *err)
+{
+    struct sirix_regex_cache *cache = work->regexes;
+    struct sirix_arena_mark mark = sirix_arena_mark(work->scratch);
+
+    for (size_t i = 0; cache != NULL && i < CACHED; i++) {
+        struct sirix_regex *entry = cache->entries[i];
+
+        if (entry != NULL && sirix_bytes_equal(entry->pattern, pattern) &&
+            sirix_bytes_equal(entry->flags, flags)) {
+            *out = entry;
+            return SIRIX_OK;
+        }
+    }
+    struct sirix_regex *made = NULL;
+    enum sirix_status status =
+        compile(work, cache == NULL ? work->arena : cache->arena, pattern, flags, &made, err);
+    sirix_arena_rewind(work->scratch, mark);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (cache != NULL) {
+        cache->entries[cache->next] = made;
+        cache->next = (cache->next + 1) % CACHED;
+    }
+    *out = made;
+    return SIRIX_OK;
+}
+
+size_t sirix_regex_groups(const struct sirix_regex *regex)
+{
+    return regex->groups;
+}
+
+bool sirix_regex_is_literal(const struct sirix_regex *regex)
+{
+    return regex->is_literal;
+}
+
+size_t sirix_regex_parent(const struct sirix_regex *regex, size_t group)
+{
+    return regex->parents[group];
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* Cannot fail for this clock. */
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* One call of PCRE2: matches that begin in [from, last]. PCRE2's step limit is for each beginning. */
+static enum sirix_status match_some(struct sirix_regex *regex, struct sirix_bytes text, size_t from,
+                                    size_t last, bool *out_found, struct sirix_query_error *err)
+{
+    (void)pcre2_set_offset_limit(regex->context, last);
+    int count = pcre2_match(regex->code, text.len == 0 ? (PCRE2_SPTR) "" : text.data, text.len,
+                            from, PCRE2_NO_UTF_CHECK, regex->match, regex->context);
+
+    if (count == PCRE2_ERROR_MATCHLIMIT || count == PCRE2_ERROR_DEPTHLIMIT ||
+        count == PCRE2_ERROR_HEAPLIMIT) {
+        return sirix_query_fail_limit(err, "regex_steps",
+                                      "a regular expression takes too many steps on this text");
+    }
+    if (count == PCRE2_ERROR_NOMEMORY) {
+        return no_memory(err);
+    }
+    if (count < 0 && count != PCRE2_ERROR_NOMATCH) {
+        return sirix_fail(&err->base, SIRIX_INTERNAL, "matching a regular expression failed: %d",
+                          count);
+    }
+    *out_found = count >= 0;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_regex_match(struct sirix_work *work, struct sirix_regex *regex,
+                                    struct sirix_bytes text, size_t from, bool *out_found,
+                                    const size_t **out_spans, struct sirix_query_error *err)
+{
+    static_assert(sizeof(PCRE2_SIZE) == sizeof(size_t) && PCRE2_UNSET == SIZE_MAX,
+                  "spans are given out as they are");
+    const uint8_t *bytes = text.data;
+    size_t piece = FIRST_PIECE;
+    bool found = false;
+    enum sirix_status status = sirix_work_tick(work, 4, err);
+
+    /* In pieces that take about half a millisecond each, so that time is looked at between them. */
+    while (status == SIRIX_OK && !found) {
+        size_t last = text.len - from < piece ? text.len : from + piece;
+        uint64_t start = text.len - from > FIRST_PIECE ? now_ns() : 0;
+
+        status = match_some(regex, text, from, last, &found, err);
+        if (status != SIRIX_OK || found || last == text.len) {
+            break;
+        }
+        uint64_t spent = now_ns() - start;
+
+        if (spent < PIECE_NS / 4 && piece < PIECE_MAX) {
+            piece *= 2;
+        } else if (spent > PIECE_NS && piece > 1) {
+            piece /= 2;
+        }
+        status = sirix_work_tick(work, spent / 100, err);
+        for (from = last + 1; from < text.len && (bytes[from] & 0xc0) == 0x80; from++) {
+        }
+    }
+    if (status == SIRIX_OK) {
+        *out_found = found;
+        *out_spans = pcre2_get_ovector_pointer(regex->match);
+    }
+    return status;
+}
