@@ -10,6 +10,7 @@
 
 /* An item that a query gave; texts live in the case's arena. */
 struct result_item {
+    struct sirix_bytes json;
     struct sirix_bytes text; /* JSON text if structured, else the string value. */
     bool atomic;
 };

@@ -144,8 +144,11 @@ static enum sirix_status keep_items(struct engine *engine, const struct sirix_qu
     for (size_t i = 0; i < count && status == SIRIX_OK; i++) {
         struct result_item item = {.atomic = items[i].atomic};
 
-        status = sirix_arena_copy(engine->arena, items[i].atomic ? items[i].text : items[i].json,
-                                  &item.text, err);
+        status = sirix_arena_copy(engine->arena, items[i].json, &item.json, err);
+        item.text = item.json;
+        if (status == SIRIX_OK && item.atomic) {
+            status = sirix_arena_copy(engine->arena, items[i].text, &item.text, err);
+        }
         if (status == SIRIX_OK) {
             status = sirix_buf_append(all, &item, sizeof(item), err);
         }
@@ -182,7 +185,7 @@ enum sirix_status engine_run(struct engine *engine, struct sirix_bytes text,
         .context = engine};
     struct sirix_query *query = NULL;
     struct sirix_buf all;
-    struct sirix_bytes kept = {NULL, 0};
+    void *kept = NULL;
     bool done = false;
 
     sirix_buf_init(&all, SIZE_MAX);
@@ -203,11 +206,12 @@ enum sirix_status engine_run(struct engine *engine, struct sirix_bytes text,
         status = commit(query, err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_arena_copy(engine->arena, sirix_buf_view(&all), &kept, &err->base);
+        status = sirix_arena_alloc(engine->arena, all.len, &kept, &err->base);
     }
     if (status == SIRIX_OK) {
+        memcpy(kept, all.data != NULL ? (const void *)all.data : "", all.len);
         *out_count = all.len / sizeof(struct result_item);
-        *out_items = (struct result_item *)(uintptr_t)kept.data;
+        *out_items = kept;
     }
     sirix_query_close(query);
     sirix_reader_yield(engine->store.reader);
