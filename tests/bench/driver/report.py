@@ -36,13 +36,16 @@ TARGETS = {
 # Where the exponent of growth of a figure stands, if not at its mark's name.
 GROWTH = {
     ("import", "wall MB/s"): "import, growth of time",
-    ("import", "CPU MB/s"): (">= 100", lambda v: v >= 100),
     ("import", "CPU MB/s"): "import, growth of time",
     ("import", "anon MiB"): "import, growth of memory",
     ("export", "wall MB/s"): "export, growth of time",
     ("export", "CPU MB/s"): "export, growth of time",
     ("diff of 10000 changes", "us"): "diff, growth",
 }
+# Between these lines of a document stand the figures.
+FIGURES_BEGIN = "<!-- figures: written by tests/bench/run --markdown -->\n"
+FIGURES_END = "<!-- figures: end -->\n"
+
 GROWS_NOT = {"stored/text", "file B", "segment B", "oldest/newest"}
 
 
@@ -55,10 +58,23 @@ def short(value):
     return "%.3g" % value
 
 
+def around_figures(path):
+    """What stands before and behind the figures in a document; nothing where there is none yet."""
+    if not os.path.exists(path):
+        return "", ""
+    with open(path, encoding="utf-8") as file:
+        before, begin, rest = file.read().partition(FIGURES_BEGIN)
+    end, behind = rest.partition(FIGURES_END)[1:]
+    if not begin or not end:
+        raise SystemExit(path + " has no place for figures")
+    return before, behind
+
+
 class Report:
     def __init__(self, tools, settings):
         self.tools = tools
         self.rows = []
+        self.load = []  # The least and the most of the run.
         self.settings = settings
 
     def add(self, mark, size, unit, value, peers=None, ratios=None, note="",
@@ -72,6 +88,8 @@ class Report:
         self.rows.append({"mark": mark, "size": size, "unit": unit, "value": value,
                           "peers": peers or {}, "ratios": ratios or {}, "target": target,
                           "reached": reached, "note": note})
+        load = os.getloadavg()[0]
+        self.load = [min(load, *self.load), max(load, *self.load)] if self.load else [load, load]
         self.tools.say("%s, %s: %s %s%s" % (
             mark, size, short(value), unit,
             "".join("; %s %s" % (who, short(v)) for who, v in (peers or {}).items())))
@@ -107,7 +125,26 @@ class Report:
 
     def document(self):
         return {"machine": machine(), "settings": self.settings, "rows": self.rows,
-                "date": time.strftime("%Y-%m-%d", time.gmtime())}
+                "load": self.load or [0, 0], "date": time.strftime("%Y-%m-%d", time.gmtime())}
+
+    def figures(self):
+        """Both tables, with what they were measured on."""
+        made = self.document()
+        on, load = made["machine"], made["load"]
+        return "\n".join([
+            "Of %s, commit %s; %d cores (%s), %d GiB, Linux %s; %g to %g programs wanted a core." % (
+                made["date"], self.settings["commit"], on["cores"], on["cpu"], on["memory_gib"],
+                on["kernel"], round(load[0], 1), round(load[1], 1)),
+            "", "### What is to be reached", "", self.summary(), "", "### All figures", "",
+            "`others` and `ours is x times better` name the contestants; ratios are medians over rounds, "
+            "so they need not be",
+            "the quotient of the medians beside them.", "", self.table(), ""])
+
+    def write_markdown(self, path):
+        """The figures as a file, or in one that has a place for them."""
+        before, behind = around_figures(path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(before + FIGURES_BEGIN + "\n" + self.figures() + "\n" + FIGURES_END + behind)
 
     def write(self, path):
         with open(path, "w", encoding="utf-8") as file:
@@ -121,7 +158,7 @@ def machine():
         models = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
     return {"cpu": models[0] if models else platform.machine(), "cores": os.cpu_count(),
             "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-            "kernel": platform.release().split("-")[0], "load": os.getloadavg()[0]}
+            "kernel": platform.release().split("-")[0]}
 
 
 def commit():

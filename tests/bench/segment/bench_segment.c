@@ -109,12 +109,12 @@ static void commit_ours(struct ours *ours, size_t group)
 }
 
 struct client_work {
-    struct sirix_work work;
+    struct sirix_commit_work work;
     struct commit_bytes bytes;
     uint64_t number;
 };
 
-static enum sirix_status prepare(struct sirix_work *work, struct sirix_group *group,
+static enum sirix_status prepare(struct sirix_commit_work *work, struct sirix_group *group,
                                  struct sirix_error *err)
 {
     struct client_work *client = (struct client_work *)work;
@@ -138,7 +138,7 @@ static enum sirix_status prepare(struct sirix_work *work, struct sirix_group *gr
     return status;
 }
 
-static void nothing(struct sirix_work *work, enum sirix_status status,
+static void nothing(struct sirix_commit_work *work, enum sirix_status status,
                     const struct sirix_error *error)
 {
     (void)work;
