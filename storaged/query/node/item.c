@@ -84,6 +84,44 @@ static enum sirix_status number_item(struct sirix_work *work, struct sirix_store
     return status == SIRIX_OK ? sirix_number_parse(work, text, true, out, err) : status;
 }
 
+/* Short texts as they are and small numbers, without decoding the row; false: decode it. */
+static bool quick_scalar(const struct sirix_row *row, struct sirix_item *out)
+{
+    const uint8_t *record = row->record.data;
+    const uint8_t *end = record + row->record.len;
+    const uint8_t *at = sirix_stored_payload(row->record);
+    uint64_t head = 0;
+    uint64_t bits = 0;
+
+    if (at == NULL || (*record & 0xc0) != 0) {
+        return false;
+    }
+    switch (sirix_node_value_kind(sirix_stored_kind(record))) {
+    case SIRIX_NODE_INTEGER:
+        if (!sirix_stored_take(&at, end, &bits)) {
+            return false;
+        }
+        *out = sirix_item_integer(sirix_zigzag_decode(bits));
+        return at == end;
+    case SIRIX_NODE_NUMBER:
+        if (!sirix_stored_take(&at, end, &head) || !sirix_stored_take(&at, end, &bits) ||
+            head == 0 || head > 18) {
+            return false;
+        }
+        *out = sirix_item_decimal(sirix_zigzag_decode(bits), (uint8_t)head);
+        out->flags = SIRIX_ITEM_AS_WRITTEN;
+        return at == end;
+    case SIRIX_NODE_STRING:
+        if (!sirix_stored_take(&at, end, &head) || head != (uint64_t)(end - at)) {
+            return false;
+        }
+        *out = sirix_item_string((struct sirix_bytes){.data = at, .len = (size_t)head});
+        return true;
+    default:
+        return false;
+    }
+}
+
 static enum sirix_status scalar_item(struct sirix_work *work, struct sirix_store_view *view,
                                      const struct sirix_row *row, struct sirix_item *out,
                                      struct sirix_query_error *err)
@@ -91,8 +129,18 @@ static enum sirix_status scalar_item(struct sirix_work *work, struct sirix_store
     struct sirix_node node;
     struct sirix_item item = {0};
     struct sirix_bytes text = {0};
-    enum sirix_status status = sirix_node_decode(row->record, row->key, &node, &err->base);
+    enum sirix_status status = SIRIX_OK;
 
+    if (quick_scalar(row, &item)) {
+        if (item.kind == SIRIX_ITEM_STRING) {
+            status = sirix_arena_copy(work->arena, sirix_item_bytes(item), &text, &err->base);
+            item.value.text = text.data;
+        }
+        item.origin = origin_of(view, row->key);
+        *out = status == SIRIX_OK ? item : *out;
+        return status;
+    }
+    status = sirix_node_decode(row->record, row->key, &node, &err->base);
     if (status != SIRIX_OK) {
         return status;
     }
@@ -386,27 +434,23 @@ static enum sirix_status object_keys(struct sirix_store_view *view, uint64_t key
                                      struct sirix_node *node, struct sirix_query_error *err)
 {
     const uint64_t generation = sirix_reader_generation(view->document.reader);
+    struct sirix_row row = {0};
     enum sirix_status status = SIRIX_OK;
 
     if (view->object_known && view->object_key == key && view->object_generation == generation) {
         *out_known = true;
         return SIRIX_OK;
     }
-    status = sirix_stored_get(&view->document, key, node, &err->base);
-    *out_known = false;
-    if (status != SIRIX_OK || node->child_tree || node->kind != SIRIX_NODE_OBJECT) {
+    status = sirix_stored_row(&view->document, key, &row, &err->base);
+    if (status != SIRIX_OK) {
         return status;
     }
-    view->object_known = false;
-    status = sirix_node_children(node, view->object_keys, &err->base);
-    if (status == SIRIX_OK) {
-        view->object_known = true;
-        view->object_key = key;
-        view->object_generation = generation;
-        view->object_count = (uint32_t)node->child_count;
-        *out_known = true;
-    }
-    return status;
+    view->object_known = sirix_stored_kind(row.record.data) == SIRIX_NODE_OBJECT &&
+                         sirix_stored_keys(row.record, key, view->object_keys, &view->object_count);
+    view->object_key = key;
+    view->object_generation = generation;
+    *out_known = view->object_known;
+    return view->object_known ? SIRIX_OK : sirix_node_decode(row.record, key, node, &err->base);
 }
 
 /* Whether the listed row has the name; its row is then at hand. */

@@ -64,6 +64,85 @@ static inline bool sirix_stored_name_id(struct sirix_bytes record, uint32_t *out
     return true;
 }
 
+/*
+ * What is read most, without a call: the bytes of a record behind label, parent and name. NULL where the
+ * form is rare or damaged: sirix_node_decode() reads it then, or says what is wrong.
+ */
+static inline const uint8_t *sirix_stored_payload(struct sirix_bytes record)
+{
+    const uint8_t *at = record.data;
+    const uint8_t *end = at + record.len;
+    uint64_t head = 0;
+    size_t len = 0;
+
+    if (record.len < 2 || (*at & 0x30) == 0x20) {
+        return NULL; /* An explicit label. */
+    }
+    const bool is_field = sirix_node_is_field(sirix_stored_kind(at));
+    at++;
+    while (at != end && *at >= 0x80) {
+        at++;
+    }
+    if (at == end) {
+        return NULL;
+    }
+    at++;
+    if (!is_field) {
+        return at;
+    }
+    len = sirix_varint_decode(at, (size_t)(end - at), &head);
+    if (len == 0 || (head & 3) != 0) {
+        return NULL; /* A name without an id. */
+    }
+    return at + len;
+}
+
+/* Reads a varint at *at, which moves behind it. */
+static inline bool sirix_stored_take(const uint8_t **at, const uint8_t *end, uint64_t *out)
+{
+    size_t len = 0;
+
+    if (*at < end && **at < 0x80) {
+        *out = *(*at)++;
+        return true;
+    }
+    if (*at >= end) {
+        return false;
+    }
+    len = sirix_varint_decode(*at, (size_t)(end - *at), out);
+    *at += len;
+    return len != 0;
+}
+
+/*
+ * The keys of few children of a container's record; false: there are many, or the form is none that this
+ * reads.
+ */
+static inline bool sirix_stored_keys(struct sirix_bytes record, uint64_t key,
+                                     uint64_t keys[SIRIX_NODE_CHILDREN_INLINE_MAX],
+                                     uint32_t *out_count)
+{
+    const uint8_t *at = sirix_stored_payload(record);
+    const uint8_t *end = (const uint8_t *)record.data + record.len;
+    uint64_t count = 0;
+
+    if (at == NULL || (*(const uint8_t *)record.data & 0xc0) != 0 ||
+        !sirix_stored_take(&at, end, &count) || count > SIRIX_NODE_CHILDREN_INLINE_MAX) {
+        return false;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t delta = 0;
+
+        if (!sirix_stored_take(&at, end, &delta) || delta == 0) {
+            return false;
+        }
+        key += (uint64_t)sirix_zigzag_decode(delta);
+        keys[i] = key;
+    }
+    *out_count = (uint32_t)count;
+    return at == end;
+}
+
 /* The row that begins at key, which another row names: absent is SIRIX_CORRUPT. */
 enum sirix_status sirix_stored_row(struct sirix_document *document, uint64_t key,
                                    struct sirix_row *out_row,
