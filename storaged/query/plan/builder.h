@@ -56,6 +56,7 @@ struct builder_binding {
     uint32_t slot; /* Of its frame, or the number of a global. */
     bool is_global;
     bool assignable;
+    const struct sirix_plan *declared; /* The node that gives it its type; NULL: none. */
 };
 
 struct builder_function {
@@ -180,6 +181,8 @@ struct sirix_plan *builder_build(struct builder *builder, const struct sirix_ast
 bool builder_children(struct builder *builder, const struct sirix_ast *ast,
                       struct sirix_plan *node);
 /* A node of a kind with the children of ast, finished. */
+struct sirix_plan *builder_constant(struct builder *builder, const struct sirix_ast *ast,
+                                    struct sirix_item item);
 struct sirix_plan *builder_plain(struct builder *builder, enum sirix_plan_kind kind,
                                  const struct sirix_ast *ast);
 struct sirix_plan *builder_flwor(struct builder *builder, const struct sirix_ast *ast);

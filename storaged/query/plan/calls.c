@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "query/plan/builder.h"
+#include "query/syntax/lexer.h"
 
 /* What a call is of; one of the three is set. */
 struct target {
@@ -427,6 +428,44 @@ static bool has_placeholder(const struct sirix_ast *ast)
     return false;
 }
 
+/* xs:QName("p:local"): the prefixes of the query are known only here. */
+static struct sirix_plan *qname_literal(struct builder *builder, const struct sirix_ast *ast)
+{
+    const struct sirix_bytes text = ast->children[0]->text;
+    const char *bytes = text.data;
+    const char *colon = text.len == 0 ? NULL : memchr(bytes, ':', text.len);
+    struct sirix_ast_name name = {.local = text};
+    struct sirix_qname *qname = builder_alloc(builder, 1, sizeof(*qname));
+    struct sirix_item item = {.kind = SIRIX_ITEM_QNAME, .type = SIRIX_TYPE_QNAME};
+
+    if (colon != NULL) {
+        name.prefix = (struct sirix_bytes){bytes, (size_t)(colon - bytes)};
+        name.local = (struct sirix_bytes){colon + 1, text.len - name.prefix.len - 1};
+    }
+    if (qname == NULL || !builder_uri(builder, &name, ast->line, ast->column, &qname->uri)) {
+        return NULL;
+    }
+    qname->prefix = name.prefix;
+    qname->local = name.local;
+    item.value.qname = qname;
+    return builder_constant(builder, ast, item);
+}
+
+/* Whether a call is of xs:QName with a literal that is a name. */
+static bool is_qname_literal(const struct target *target, const struct sirix_ast *ast)
+{
+    struct sirix_bytes text =
+        ast->child_count == 1 ? ast->children[0]->text : (struct sirix_bytes){NULL, 0};
+    const char *bytes = text.data;
+    const char *colon = text.len == 0 ? NULL : memchr(bytes, ':', text.len);
+    const size_t first = colon == NULL ? 0 : (size_t)(colon - bytes) + 1;
+
+    return target->is_constructor && target->type == SIRIX_TYPE_QNAME && ast->child_count == 1 &&
+           ast->children[0]->kind == SIRIX_AST_STRING &&
+           (colon == NULL || sirix_lexer_is_name((struct sirix_bytes){bytes, first - 1})) &&
+           sirix_lexer_is_name((struct sirix_bytes){bytes + first, text.len - first});
+}
+
 struct sirix_plan *builder_call(struct builder *builder, const struct sirix_ast *ast)
 {
     struct target target = {.ns = SIRIX_NS_NONE};
@@ -434,6 +473,9 @@ struct sirix_plan *builder_call(struct builder *builder, const struct sirix_ast 
 
     if (!find_function(builder, ast, ast->child_count, &target)) {
         return NULL;
+    }
+    if (is_qname_literal(&target, ast)) {
+        return qname_literal(builder, ast);
     }
 
     struct sirix_plan *node = builder_node(

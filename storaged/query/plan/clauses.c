@@ -215,18 +215,56 @@ static struct sirix_plan *build_group_key(struct builder *builder, const struct 
     return node;
 }
 
+/*
+ * $k := e is a variable, and then a key by its name: where a later key of the clause makes another one of
+ * that name, that one is the key, and this one only a variable on the way to it.
+ */
+static bool is_hidden_key(const struct sirix_ast *ast, uint32_t i)
+{
+    const struct sirix_ast_name *name = ast->children[i]->name;
+
+    for (uint32_t j = i + 1; j < ast->child_count; j++) {
+        if (ast->children[j]->children[0] != NULL &&
+            sirix_bytes_equal(ast->children[j]->name->local, name->local) &&
+            sirix_bytes_equal(ast->children[j]->name->prefix, name->prefix)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Keys that are variables only: they go before the clause. */
+static uint32_t count_hidden_keys(const struct sirix_ast *ast)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; ast->kind == SIRIX_AST_GROUP && i < ast->child_count; i++) {
+        count += ast->children[i]->children[0] != NULL && is_hidden_key(ast, i) ? 1 : 0;
+    }
+    return count;
+}
+
+/* Puts the clause at lets[number of hidden keys], and those before it. */
 static struct sirix_plan *build_group(struct builder *builder, const struct sirix_ast *ast,
-                                      uint32_t first)
+                                      uint32_t first, struct sirix_plan **lets)
 {
     struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_GROUP, ast, ast->child_count);
 
     if (node == NULL) {
         return NULL;
     }
+    node->child_count = 0;
     for (uint32_t i = 0; i < ast->child_count; i++) {
-        node->children[i] = build_group_key(builder, ast->children[i], first);
-        if (node->children[i] == NULL) {
-            return NULL;
+        if (!is_hidden_key(ast, i)) {
+            node->children[node->child_count] = build_group_key(builder, ast->children[i], first);
+            if (node->children[node->child_count++] == NULL) {
+                return NULL;
+            }
+        } else if (ast->children[i]->children[0] != NULL) {
+            *lets = build_let(builder, ast->children[i]);
+            if (*lets++ == NULL) {
+                return NULL;
+            }
         }
     }
     return list_slots(builder, node, first) ? builder_finish(builder, node) : NULL;
@@ -267,7 +305,7 @@ static struct sirix_plan *build_order(struct builder *builder, const struct siri
 
 /* What a clause binds stays bound: clauses are not built through builder_build(). */
 static struct sirix_plan *build_clause(struct builder *builder, const struct sirix_ast *ast,
-                                       uint32_t first)
+                                       uint32_t first, struct sirix_plan **lets)
 {
     switch ((enum sirix_ast_kind)ast->kind) {
     case SIRIX_AST_FOR:
@@ -277,7 +315,7 @@ static struct sirix_plan *build_clause(struct builder *builder, const struct sir
     case SIRIX_AST_WHERE:
         return builder_plain(builder, SIRIX_PLAN_WHERE, ast);
     case SIRIX_AST_GROUP:
-        return build_group(builder, ast, first);
+        return build_group(builder, ast, first, lets);
     case SIRIX_AST_ORDER:
         return build_order(builder, ast, first);
     case SIRIX_AST_WINDOW:
@@ -298,16 +336,29 @@ static struct sirix_plan *build_clause(struct builder *builder, const struct sir
 struct sirix_plan *builder_flwor(struct builder *builder, const struct sirix_ast *ast)
 {
     uint32_t first = builder->binding_count;
-    struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_FLWOR, ast, ast->child_count);
+    uint32_t hidden = 0;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < ast->child_count; i++) {
+        hidden += count_hidden_keys(ast->children[i]);
+    }
+
+    struct sirix_plan *node =
+        builder_node(builder, SIRIX_PLAN_FLWOR, ast, ast->child_count + hidden);
 
     if (node == NULL) {
         return NULL;
     }
     for (uint32_t i = 0; i < ast->child_count; i++) {
-        node->children[i] = i + 1 == ast->child_count
-                                ? builder_build(builder, ast->children[i])
-                                : build_clause(builder, ast->children[i], first);
-        if (node->children[i] == NULL) {
+        const struct sirix_ast *child = ast->children[i];
+        struct sirix_plan **lets = node->children + at;
+        struct sirix_plan *built = i + 1 == ast->child_count
+                                       ? builder_build(builder, child)
+                                       : build_clause(builder, child, first, lets);
+
+        at += count_hidden_keys(child);
+        node->children[at++] = built;
+        if (built == NULL) {
             return NULL;
         }
     }

@@ -145,8 +145,8 @@ struct sirix_plan *builder_plain(struct builder *builder, enum sirix_plan_kind k
     return builder_finish(builder, node);
 }
 
-static struct sirix_plan *constant(struct builder *builder, const struct sirix_ast *ast,
-                                   struct sirix_item item)
+struct sirix_plan *builder_constant(struct builder *builder, const struct sirix_ast *ast,
+                                    struct sirix_item item)
 {
     struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_CONSTANT, ast, 0);
 
@@ -165,7 +165,7 @@ static struct sirix_plan *number(struct builder *builder, const struct sirix_ast
         sirix_query_error_locate(builder->err, ast->line, ast->column);
         return NULL;
     }
-    return constant(builder, ast, item);
+    return builder_constant(builder, ast, item);
 }
 
 /* --- Values ----------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static struct sirix_plan *bare_name(struct builder *builder, const struct sirix_
         return NULL;
     }
     node->children[0] = context(builder, ast);
-    node->children[1] = constant(builder, ast, sirix_item_string(ast->name->local));
+    node->children[1] = builder_constant(builder, ast, sirix_item_string(ast->name->local));
     return node->children[0] == NULL || node->children[1] == NULL ? NULL
                                                                   : builder_finish(builder, node);
 }
@@ -202,10 +202,10 @@ static struct sirix_plan *word(struct builder *builder, const struct sirix_ast *
     struct sirix_ast as_name = *ast;
 
     if (builder->has_literals) {
-        return constant(builder, ast,
-                        ast->kind == SIRIX_AST_NULL
-                            ? sirix_item_null()
-                            : sirix_item_boolean(ast->kind == SIRIX_AST_TRUE));
+        return builder_constant(builder, ast,
+                                ast->kind == SIRIX_AST_NULL
+                                    ? sirix_item_null()
+                                    : sirix_item_boolean(ast->kind == SIRIX_AST_TRUE));
     }
     as_name.name = &name;
     return bare_name(builder, &as_name);
@@ -291,7 +291,49 @@ static struct sirix_plan *lookup(struct builder *builder, const struct sirix_ast
     return builder_finish(builder, node);
 }
 
-/* Only what is there of from, to and step; R reads absent ones as NULL. */
+/*
+ * { e, ... } without a pair: objects are merged. Where they are no objects it is a block, and its value
+ * theirs.
+ */
+static struct sirix_plan *object(struct builder *builder, const struct sirix_ast *ast)
+{
+    const struct builder_name hidden = {{NULL, 0}, {NULL, 0}};
+    struct sirix_plan *nodes[6] = {NULL};
+    static const struct sirix_sequence_type objects = {.type = SIRIX_TYPE_OBJECT,
+                                                       .occurrence = SIRIX_OCCURRENCE_MANY};
+    uint32_t slot = 0;
+
+    for (uint32_t i = 0; i < ast->child_count; i++) {
+        if (ast->children[i]->kind == SIRIX_AST_PAIR) {
+            return builder_plain(builder, SIRIX_PLAN_OBJECT, ast);
+        }
+    }
+    if (ast->child_count == 0) {
+        return builder_plain(builder, SIRIX_PLAN_OBJECT, ast);
+    }
+    nodes[0] = builder_plain(builder, SIRIX_PLAN_SEQUENCE, ast);
+    nodes[1] = builder_node(builder, SIRIX_PLAN_TYPESWITCH, ast, 3);
+    nodes[2] = builder_node(builder, SIRIX_PLAN_TYPE_CASE, ast, 1);
+    nodes[3] = builder_node(builder, SIRIX_PLAN_TYPE_CASE, ast, 1);
+    nodes[4] = builder_node(builder, SIRIX_PLAN_OBJECT, ast, 1);
+    nodes[5] = builder_node(builder, SIRIX_PLAN_VARIABLE, ast, 0);
+    if (builder->status != SIRIX_OK || nodes[0] == NULL ||
+        !builder_bind_name(builder, &hidden, ast->line, ast->column, false, &slot)) {
+        return NULL;
+    }
+    nodes[2]->types = &objects;
+    nodes[2]->list_count = 1;
+    for (size_t i = 2; i < 6; i++) {
+        nodes[i]->slot = i == 4 ? SIRIX_PLAN_NO_SLOT : slot;
+    }
+    nodes[4]->children[0] = nodes[5];
+    nodes[2]->children[0] = nodes[4];
+    nodes[3]->children[0] = nodes[5];
+    memcpy(nodes[1]->children, (struct sirix_plan *[]){nodes[0], nodes[2], nodes[3]},
+           3 * sizeof(nodes[0]));
+    return builder_finish(builder, nodes[1]);
+}
+
 static struct sirix_plan *dispatch_step(struct builder *builder, const struct sirix_ast *ast)
 {
     switch ((enum sirix_ast_kind)ast->kind) {
@@ -316,7 +358,7 @@ static struct sirix_plan *dispatch_step(struct builder *builder, const struct si
     case SIRIX_AST_DYNAMIC_CALL:
         return step(builder, SIRIX_PLAN_DYNAMIC_CALL, ast);
     case SIRIX_AST_OBJECT:
-        return builder_plain(builder, SIRIX_PLAN_OBJECT, ast);
+        return object(builder, ast);
     case SIRIX_AST_PAIR:
         return builder_plain(builder, SIRIX_PLAN_PAIR, ast);
     case SIRIX_AST_MERGE:
@@ -379,7 +421,7 @@ static struct sirix_plan *dispatch(struct builder *builder, const struct sirix_a
 {
     switch ((enum sirix_ast_kind)ast->kind) {
     case SIRIX_AST_STRING:
-        return constant(builder, ast, sirix_item_string(ast->text));
+        return builder_constant(builder, ast, sirix_item_string(ast->text));
     case SIRIX_AST_INTEGER:
     case SIRIX_AST_DECIMAL:
     case SIRIX_AST_DOUBLE:

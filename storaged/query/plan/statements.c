@@ -94,6 +94,7 @@ static struct sirix_plan *declare(struct builder *builder, const struct sirix_as
     if (node->children[0] == NULL) {
         node->child_count = 0;
     }
+    builder->bindings[builder->binding_count - 1].declared = node;
     return builder_finish(builder, node);
 }
 
@@ -120,16 +121,22 @@ static struct sirix_plan *assign(struct builder *builder, const struct sirix_ast
                             builder_show(ast->name, shown, sizeof(shown)));
     }
 
-    uint32_t slot = found->slot;
-    bool is_global = found->is_global;
+    const struct builder_binding binding = *found;
     struct sirix_plan *node = builder_plain(builder, SIRIX_PLAN_ASSIGN, ast);
 
     if (node == NULL) {
         return NULL;
     }
-    node->slot = slot;
-    if (is_global) {
+    node->slot = binding.slot;
+    if (binding.is_global) {
+        const struct sirix_plan_global *global = &builder->query->globals[binding.slot];
+
         node->flags |= SIRIX_PLAN_GLOBAL_SLOT;
+        node->typed = global->typed;
+        node->type = global->type;
+    } else if (binding.declared != NULL) {
+        node->typed = binding.declared->typed;
+        node->type = binding.declared->type;
     }
     return node;
 }
