@@ -354,10 +354,9 @@ static enum sirix_status create_resource(void *context, struct sirix_once *once,
                                          struct sirix_answer *answer, struct sirix_error *err)
 {
     const struct resource_change *change = context;
-    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH};
     struct sirix_target target = {0};
     struct sirix_author author;
-    struct sirix_view view = {0};
+    struct sirix_published made = {0};
 
     enum sirix_status status =
         sirix_target_open(change->request, change->database,
@@ -369,18 +368,12 @@ static enum sirix_status create_resource(void *context, struct sirix_once *once,
     status =
         sirix_resource_create_once(sirix_handle_database(target.handle), change->resource,
                                    (struct sirix_bytes){.data = author.text, .len = author.len},
-                                   change->options->message, once, &target.resource, err);
+                                   change->options->message, once, &made, err);
     if (status == SIRIX_ALREADY_EXISTS) {
         sirix_error_set_field(err, "resource");
     }
-    if (status == SIRIX_OK && once == NULL) { /* With a key the row has the answer. */
-        status = sirix_view_open(target.resource, target.reader, &spec, &view, err);
-        if (status == SIRIX_OK) {
-            const struct sirix_published made = {.revision = view.record.revision,
-                                                 .time_us = view.record.time_us};
-            tell_created(context, &made, answer);
-            sirix_view_close(&view);
-        }
+    if (status == SIRIX_OK) { /* With a key the row's answer counts. */
+        tell_created(context, &made, answer);
     }
     sirix_target_close(&target);
     return status;
@@ -450,15 +443,13 @@ static enum sirix_status drop_resource(void *context, struct sirix_once *once,
 }
 
 enum sirix_status sirix_drop_resource_open(const struct sirix_request *request,
-                                           const struct sirix_write_options *options,
                                            const struct sirix_write_place *place,
                                            struct sirix_write *write, bool *out_known,
                                            struct sirix_error *err)
 {
     struct sirix_answer answer = {0};
 
-    return sirix_once_open(request, options, place, DROPPED_NUMBERS, write, &answer, out_known,
-                           err);
+    return sirix_once_open(request, place, DROPPED_NUMBERS, write, &answer, out_known, err);
 }
 
 enum sirix_status sirix_drop_resource_run(struct sirix_write *write, struct sirix_bytes database,

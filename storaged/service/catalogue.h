@@ -58,7 +58,6 @@ enum sirix_status sirix_service_create_resource(const struct sirix_request *requ
  * before: then nothing is open.
  */
 enum sirix_status sirix_drop_resource_open(const struct sirix_request *request,
-                                           const struct sirix_write_options *options,
                                            const struct sirix_write_place *place,
                                            struct sirix_write *write, bool *out_known,
                                            struct sirix_error *err) SIRIX_MUST_CHECK;

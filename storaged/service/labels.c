@@ -100,21 +100,24 @@ static void blame_head(const struct change_kind *kind, struct sirix_error *err)
 
 static enum sirix_status open_head(const struct change_kind *kind,
                                    const struct sirix_request *request,
-                                   const struct sirix_write_options *options,
-                                   const struct sirix_write_place *place, struct sirix_bytes name,
-                                   struct sirix_write *write, struct sirix_answer *out_answer,
-                                   bool *out_known, struct sirix_error *err)
+                                   const struct sirix_write_place *place, struct sirix_write *write,
+                                   struct sirix_answer *out_answer, bool *out_known,
+                                   struct sirix_error *err)
 {
-    enum sirix_status status = sirix_name_check(kind->name, name, kind->name_field, err);
+    enum sirix_status status =
+        sirix_once_open(request, place, kind->answer_count, write, out_answer, out_known, err);
 
-    if (status == SIRIX_OK) {
-        status = sirix_once_open(request, options, place, kind->answer_count, write, out_answer,
-                                 out_known, err);
-        if (status != SIRIX_OK) {
-            blame_head(kind, err);
-        }
+    if (status != SIRIX_OK) {
+        blame_head(kind, err);
     }
     return status;
+}
+
+/* Whether the request names what its kind is about. */
+static enum sirix_status check_name(const struct change_kind *kind, struct sirix_bytes name,
+                                    struct sirix_error *err)
+{
+    return sirix_name_check(kind->name, name, kind->name_field, err);
 }
 
 /* Where the head is, with its turn. */
@@ -381,7 +384,6 @@ static const struct change_kind branch_deletion = {
 };
 
 enum sirix_status sirix_delete_branch_open(const struct sirix_request *request,
-                                           const struct sirix_write_options *options,
                                            const struct sirix_write_place *place,
                                            struct sirix_write *write, uint64_t *out_revision,
                                            bool *out_known, struct sirix_error *err)
@@ -389,8 +391,10 @@ enum sirix_status sirix_delete_branch_open(const struct sirix_request *request,
     struct sirix_answer answer = {0};
 
     write->any_branch = true;
-    enum sirix_status status = open_head(&branch_deletion, request, options, place, place->branch,
-                                         write, &answer, out_known, err);
+    enum sirix_status status = check_name(&branch_deletion, place->branch, err);
+    if (status == SIRIX_OK) {
+        status = open_head(&branch_deletion, request, place, write, &answer, out_known, err);
+    }
     if (status == SIRIX_OK) {
         *out_revision = answer.numbers[0];
     }
@@ -460,7 +464,6 @@ static const struct change_kind promotion = {
 };
 
 enum sirix_status sirix_promote_open(const struct sirix_request *request,
-                                     const struct sirix_write_options *options,
                                      const struct sirix_write_place *place,
                                      struct sirix_bytes source, struct sirix_write *write,
                                      struct sirix_promotion *out_promotion, bool *out_known,
@@ -468,8 +471,10 @@ enum sirix_status sirix_promote_open(const struct sirix_request *request,
 {
     struct sirix_answer answer = {0};
 
-    enum sirix_status status =
-        open_head(&promotion, request, options, place, source, write, &answer, out_known, err);
+    enum sirix_status status = check_name(&promotion, source, err);
+    if (status == SIRIX_OK) {
+        status = open_head(&promotion, request, place, write, &answer, out_known, err);
+    }
     if (status == SIRIX_OK) {
         *out_promotion = promotion_of(&answer);
     }

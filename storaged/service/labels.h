@@ -62,11 +62,10 @@ enum sirix_status sirix_service_create_branch(const struct sirix_request *reques
                                               struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
- * Opens the branch, also one whose time is over, to take its turn; or, *out_known true, gives what the deletion answered when it was
- * made with this key before: then nothing is open.
+ * Opens the branch, also one whose time is over, to take its turn; or, *out_known true, gives what the
+ * deletion answered when it was made with this key before: then nothing is open.
  */
 enum sirix_status sirix_delete_branch_open(const struct sirix_request *request,
-                                           const struct sirix_write_options *options,
                                            const struct sirix_write_place *place,
                                            struct sirix_write *write, uint64_t *out_revision,
                                            bool *out_known,
@@ -85,7 +84,6 @@ struct sirix_promotion {
 
 /* The same for a promote; place->branch is the target. */
 enum sirix_status sirix_promote_open(const struct sirix_request *request,
-                                     const struct sirix_write_options *options,
                                      const struct sirix_write_place *place,
                                      struct sirix_bytes source, struct sirix_write *write,
                                      struct sirix_promotion *out_promotion, bool *out_known,

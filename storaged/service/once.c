@@ -244,44 +244,51 @@ enum sirix_status sirix_once_run(const struct sirix_change_once *wanted,
     return status;
 }
 
+/* Where what the change is about is not there, that may be the change's own doing. */
+static enum sirix_status open_or_know(const struct sirix_request *request,
+                                      const struct sirix_write_place *place, size_t answer_count,
+                                      struct sirix_write *write, struct sirix_answer *answer,
+                                      bool *known, struct sirix_error *err)
+{
+    struct sirix_error failed = {0};
+
+    enum sirix_status status = sirix_write_open(request, place->options, place->database,
+                                                place->resource, place->branch, write, &failed);
+    if (status == SIRIX_NOT_FOUND) {
+        enum sirix_status asked = find_known(request, place->options, place->database, answer_count,
+                                             answer, known, &failed);
+        if (asked != SIRIX_OK || *known) {
+            status = asked;
+        }
+    }
+    if (status != SIRIX_OK && err != NULL) {
+        *err = failed;
+    }
+    return status;
+}
+
 enum sirix_status sirix_once_open(const struct sirix_request *request,
-                                  const struct sirix_write_options *options,
                                   const struct sirix_write_place *place, size_t answer_count,
                                   struct sirix_write *write, struct sirix_answer *out_answer,
                                   bool *out_known, struct sirix_error *err)
 {
-    struct sirix_error failed = {0};
     struct sirix_answer answer = {0};
     struct sirix_idempotency_id id = {{0}};
     bool known = false;
 
-    enum sirix_status status = check(request, options, false, place->database, &id, err);
+    enum sirix_status status = check(request, place->options, false, place->database, &id, err);
     if (status == SIRIX_OK) {
-        status = find_known(request, options, place->database, answer_count, &answer, &known, err);
+        status = find_known(request, place->options, place->database, answer_count, &answer, &known,
+                            err);
     }
-    if (status != SIRIX_OK) {
-        return status;
+    if (status == SIRIX_OK && !known) {
+        status = open_or_know(request, place, answer_count, write, &answer, &known, err);
     }
-    if (!known) {
-        status = sirix_write_open(request, options, place->database, place->resource, place->branch,
-                                  write, &failed);
-        if (status == SIRIX_NOT_FOUND) {
-            enum sirix_status asked = find_known(request, options, place->database, answer_count,
-                                                 &answer, &known, &failed);
-            if (asked != SIRIX_OK || known) {
-                status = asked;
-            }
-        }
+    if (status == SIRIX_OK) {
+        *out_answer = answer;
+        *out_known = known;
     }
-    if (status != SIRIX_OK) {
-        if (err != NULL) {
-            *err = failed;
-        }
-        return status;
-    }
-    *out_answer = answer;
-    *out_known = known;
-    return SIRIX_OK;
+    return status;
 }
 
 enum sirix_status sirix_remembered_run(const struct sirix_change_remembered *change,

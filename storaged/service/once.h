@@ -49,12 +49,13 @@ struct sirix_change_once {
  * Makes the change, or gives what it answered when it was made with this key before. SIRIX_INVALID
  * (reason idempotency_mismatch): the key stands for another request.
  */
-enum sirix_status sirix_once_run(const struct sirix_change_once *change,
+enum sirix_status sirix_once_run(const struct sirix_change_once *wanted,
                                  struct sirix_answer *out_answer, bool *out_replayed,
                                  struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* What such a change is about; branch empty: main. */
+/* What such a change is about, and its options; branch empty: main. */
 struct sirix_write_place {
+    const struct sirix_write_options *options;
     struct sirix_bytes database;
     struct sirix_bytes resource;
     struct sirix_bytes branch;
@@ -66,7 +67,6 @@ struct sirix_write_place {
  * is not there: that may be the change's own doing. answer_count numbers.
  */
 enum sirix_status sirix_once_open(const struct sirix_request *request,
-                                  const struct sirix_write_options *options,
                                   const struct sirix_write_place *place, size_t answer_count,
                                   struct sirix_write *write, struct sirix_answer *out_answer,
                                   bool *out_known, struct sirix_error *err) SIRIX_MUST_CHECK;

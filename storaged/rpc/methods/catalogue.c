@@ -148,7 +148,8 @@ static enum sirix_status create_resource(struct sirix_rpc_call *call, void *stat
 struct drop_state {
     struct sirix_rpc_turn turn;
     struct sirix_write write;
-    struct sirix_write_place place;
+    struct sirix_bytes database;
+    struct sirix_bytes resource;
 };
 
 static enum sirix_status drop_resource_run(struct sirix_rpc_call *call, void *state,
@@ -159,7 +160,7 @@ static enum sirix_status drop_resource_run(struct sirix_rpc_call *call, void *st
         SIRIX__STORAGE__V1__DROP_RESOURCE_RESPONSE__INIT;
 
     enum sirix_status status =
-        sirix_drop_resource_run(&drop->write, drop->place.database, drop->place.resource, err);
+        sirix_drop_resource_run(&drop->write, drop->database, drop->resource, err);
     sirix_write_close(&drop->write);
     return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
 }
@@ -176,10 +177,11 @@ static enum sirix_status drop_resource(struct sirix_rpc_call *call, void *state,
 
     enum sirix_status status = sirix_rpc_named(message, &named, err);
     if (status == SIRIX_OK) {
-        drop->place =
-            (struct sirix_write_place){.database = named.database, .resource = named.resource};
-        status =
-            sirix_drop_resource_open(&who, &named.options, &drop->place, &drop->write, &known, err);
+        const struct sirix_write_place place = {
+            .options = &named.options, .database = named.database, .resource = named.resource};
+        drop->database = named.database;
+        drop->resource = named.resource;
+        status = sirix_drop_resource_open(&who, &place, &drop->write, &known, err);
     }
     if (status == SIRIX_OK && known) {
         return sirix_rpc_call_reply(call, &answer.base, err);

@@ -187,10 +187,14 @@ static enum sirix_status delete_branch(struct sirix_rpc_call *call, void *state,
     enum sirix_status status = sirix_rpc_named(message, &named, err);
     if (status == SIRIX_OK) {
         const struct sirix_write_place place = {
-            .database = named.database, .resource = named.resource, .branch = named.name};
+            .options = &named.options,
+            .database = named.database,
+            .resource = named.resource,
+            .branch = named.name,
+        };
         head->database = named.database;
-        status = sirix_delete_branch_open(&who, &named.options, &place, &head->write,
-                                          &answer.revision, &known, err);
+        status =
+            sirix_delete_branch_open(&who, &place, &head->write, &answer.revision, &known, err);
     }
     if (status == SIRIX_OK && known) {
         answer.replayed = true;
@@ -241,14 +245,14 @@ static enum sirix_status promote(struct sirix_rpc_call *call, void *state,
     enum sirix_status status = sirix_rpc_named(message, &named, err);
     if (status == SIRIX_OK) {
         const struct sirix_write_place place = {
+            .options = &named.options,
             .database = named.database,
             .resource = named.resource,
             .branch = sirix_rpc_bytes(head->promotion->target),
         };
         head->database = named.database;
-        status = sirix_promote_open(&who, &named.options, &place,
-                                    sirix_rpc_bytes(head->promotion->branch), &head->write,
-                                    &promotion, &known, err);
+        status = sirix_promote_open(&who, &place, sirix_rpc_bytes(head->promotion->branch),
+                                    &head->write, &promotion, &known, err);
     }
     if (status == SIRIX_OK && known) {
         return promote_reply(call, &promotion, true, err);
