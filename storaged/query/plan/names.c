@@ -156,5 +156,5 @@ size_t builder_distance(struct sirix_bytes a, struct sirix_bytes b)
             row[j] = change < shorter + 1 ? change : shorter + 1;
         }
     }
-    return row[b.len] * 3 <= (a.len > b.len ? a.len : b.len) ? row[b.len] : SIZE_MAX;
+    return row[b.len] * 3 <= (a.len > b.len ? a.len : b.len) + 1 ? row[b.len] : SIZE_MAX;
 }

@@ -20,8 +20,8 @@ static struct sirix_function_set *functions;
 
 static int make_functions(void **state)
 {
-    const struct sirix_function_table *tables = NULL;
-    size_t count = sirix_function_library(&tables);
+    struct sirix_function_table tables[SIRIX_FUNCTION_LIBRARY_TABLES];
+    size_t count = sirix_function_library(tables);
 
     (void)state;
     return sirix_function_set_new(tables, count, &functions, NULL) == SIRIX_OK ? 0 : -1;
@@ -219,9 +219,9 @@ static const struct explained plans[] = {
      "return count($x)",
      "query\n  flwor  [1:1]\n    for $0 at $1 (members of one array)  [1:5]\n"
      "      unbox  [1:19]\n        context  [1:17]\n    where  [1:22]\n"
-     "      compare gt  [1:34]\n        field  [1:30]\n          variable $0  [1:28]\n"
-     "          constant \"a\"  [1:31]\n        constant 1  [1:37]\n    group  [1:39]\n"
-     "      group_key $2  [1:48]\n        field  [1:55]\n          variable $0  [1:53]\n"
+     "      compare gt  [1:33]\n        field  [1:30]\n          variable $0  [1:28]\n"
+     "          constant \"a\"  [1:31]\n        constant 1  [1:36]\n    group  [1:38]\n"
+     "      group_key $2  [1:47]\n        field  [1:55]\n          variable $0  [1:53]\n"
      "          constant \"b\"  [1:56]\n    order  [1:58]\n"
      "      order_key (descending)  [1:67]\n        variable $2  [1:67]\n"
      "    count $3  [1:81]\n    call fn:count  [1:97]\n      variable $0  [1:103]\n"},
