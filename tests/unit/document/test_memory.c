@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "store/document/path_summary.h"
 #include "unit/document/fixture.h"
 
 /* Allocations of this thread until one fails; -1: none does. */
@@ -69,6 +70,7 @@ static enum sirix_status work(struct sirix_edit *edit, const char *text, struct 
     const struct sirix_bytes name = bytes_of("new");
     const struct sirix_edit_insert insert = {.target = 1, .name = &name};
     const struct sirix_edit_insert element = {.target = 2, .place = SIRIX_PLACE_INDEX, .index = 1};
+    const struct sirix_edit_insert lines = {.target = 2, .ndjson = true};
     const struct sirix_edit_update update = {.target = 4};
     struct sirix_edit_move move = {.key = 6, .target = 1, .name = &name};
     struct sirix_edit_result result = {0};
@@ -96,6 +98,18 @@ static enum sirix_status work(struct sirix_edit *edit, const char *text, struct 
     }
     if (status == SIRIX_OK) {
         status = sirix_edit_delete(edit, 5, &key, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_edit_insert_keyed(edit, &element, 5, bytes_of("\"back\""), &result, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_edit_insert_begin(edit, &lines, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_edit_value_feed(edit, bytes_of("{\"x\":1}\n[2]\n"), err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_edit_value_end(edit, &result, err);
     }
     return status;
 }
@@ -221,6 +235,74 @@ static void a_bulk_value_without_memory_leaves_no_segment_behind(void **state)
     fixture_close(&f);
 }
 
+/* An insert that was made on a head that has moved since, put on the new one and published. */
+static enum sirix_status rebase_and_commit(struct sirix_edit *edit, const struct sirix_view *head,
+                                           struct sirix_error *err)
+{
+    const struct sirix_edit_commit commit = {.author = bytes_of("me")};
+    struct sirix_published published = {0};
+    bool changed = false;
+    enum sirix_status status = sirix_edit_rebase(edit, head, err);
+
+    return status == SIRIX_OK ? sirix_edit_commit(edit, &commit, &published, &changed, err)
+                              : status;
+}
+
+static void a_rebase_without_memory_leaves_the_head_that_moved(void **state)
+{
+    enum sirix_status status = SIRIX_NO_MEMORY;
+    struct fixture f;
+    long n = 0;
+
+    (void)state;
+    fixture_open(&f);
+    import_text(&f, "{\"a\":[]}");
+    for (; status != SIRIX_OK; n++) {
+        struct sirix_error err = {0};
+        struct sirix_view view;
+        struct sirix_view other_view;
+        struct sirix_edit *edit = fixture_edit(&f, &view);
+        struct sirix_edit *other = NULL;
+        char *before = NULL;
+
+        edit_insert(edit, 1, SIRIX_PLACE_LAST_CHILD, 0, "new", "[{\"k\":[1,2,3]},\"v\"]");
+        other = fixture_edit(&f, &other_view);
+        edit_insert(other, 2, SIRIX_PLACE_FIRST_CHILD, 0, NULL, "0");
+        assert_true(fixture_commit(&f, other, &other_view));
+        before = text_of_head(&f);
+        fixture_head(&f, &other_view);
+        until_failure = n;
+        status = rebase_and_commit(edit, &other_view, &err);
+        until_failure = -1;
+        sirix_view_close(&other_view);
+        fixture_drop(edit, &view);
+        assert_true(status == SIRIX_OK || status == SIRIX_NO_MEMORY);
+        sirix_reader_yield(f.reader);
+        if (status != SIRIX_OK) {
+            assert_head(&f, before);
+        }
+        free(before);
+        assert_true(n < 1000);
+    }
+    assert_true(n > 10);
+    assert_true(key_at(&f, "/new/0/k/2") != 0);
+    fixture_close(&f);
+}
+
+static enum sirix_status read_paths(struct fixture *f, struct sirix_document *document,
+                                    struct sirix_error *err)
+{
+    struct sirix_path_summary summary;
+    enum sirix_status status = sirix_path_summary_read(f->resource, f->reader, &summary, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = sirix_path_summary_collect(document, &summary, err);
+    sirix_path_summary_deinit(&summary);
+    return status;
+}
+
 /* Reading: every question, with each allocation failing once. */
 static enum sirix_status read_all(struct fixture *f, const struct sirix_view *view,
                                   struct sirix_error *err)
@@ -257,7 +339,7 @@ static enum sirix_status read_all(struct fixture *f, const struct sirix_view *vi
     }
     sirix_serialiser_free(serialiser);
     sirix_buf_deinit(&out);
-    return status;
+    return status == SIRIX_OK ? read_paths(f, &document, err) : status;
 }
 
 static void reading_without_memory_fails_and_works_afterwards(void **state)
@@ -290,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_edit_without_memory_fails_and_leaves_what_was_there),
         cmocka_unit_test(a_bulk_value_without_memory_leaves_no_segment_behind),
+        cmocka_unit_test(a_rebase_without_memory_leaves_the_head_that_moved),
         cmocka_unit_test(reading_without_memory_fails_and_works_afterwards),
     };
 
