@@ -352,6 +352,9 @@ static enum sirix_status evaluate(struct sirix_query *query, struct sirix_query_
     enum sirix_status status = SIRIX_OK;
 
     query->yielded_us = now_us();
+    if (query->options.want != 0) {
+        result.sink.want = query->options.want;
+    }
     run->frames = &query->frames;
     run->keep = &query->keep;
     run->global = &query->global;
@@ -499,6 +502,7 @@ enum sirix_status sirix_query_next(struct sirix_query *query, size_t item_max, u
     if (query->phase != PHASE_ENDED) {
         sirix_stack_resume(query->stack);
     }
+    sirix_query_store_yield(&query->store); /* Whoever is slow to ask again holds no transaction. */
     if (query->phase == PHASE_ENDED && query->status != SIRIX_OK) {
         *err = query->error;
         return query->status;

@@ -79,6 +79,7 @@ struct sirix_query_options {
     size_t variable_count;
     const struct sirix_query_pin *pins;
     size_t pin_count;
+    uint64_t want; /* No more items than these will be asked for; 0: any number. Plans use it. */
     bool has_now;
     int64_t now_us; /* Of fn:current-dateTime(), in UTC; else the clock's at prepare. */
     struct sirix_query_limits limits;
@@ -139,7 +140,8 @@ struct sirix_query_touched {
     struct sirix_bytes resource;
     struct sirix_resource *store; /* The open resource. */
     uint64_t branch_id;
-    uint64_t revision; /* Head that the query has read. */
+    struct sirix_bytes branch; /* Its name. */
+    uint64_t revision;         /* Head that the query has read. */
 };
 
 /*

@@ -192,8 +192,9 @@ static void name_field(struct sirix_error *err, const char *field, const char *m
     sirix_error_set_field(err, text);
 }
 
-static enum sirix_status check_view(const struct sirix_view_request *wanted, const char *field,
-                                    struct sirix_view_spec *out_spec, struct sirix_error *err)
+enum sirix_status sirix_view_request_check(const struct sirix_view_request *wanted,
+                                           const char *field, struct sirix_view_spec *out_spec,
+                                           struct sirix_error *err)
 {
     struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH, .name = wanted->name};
     char text[FIELD_BYTES];
@@ -271,7 +272,7 @@ enum sirix_status sirix_target_view(struct sirix_target *target,
                                   "resource", err);
     }
     if (status == SIRIX_OK) {
-        status = check_view(wanted, field, &spec, err);
+        status = sirix_view_request_check(wanted, field, &spec, err);
     }
     if (status != SIRIX_OK) {
         return status;

@@ -133,6 +133,11 @@ struct sirix_view_request {
     struct sirix_bytes timestamp; /* RFC 3339; empty: none. */
 };
 
+/* What a request says, checked without opening anything. */
+enum sirix_status sirix_view_request_check(const struct sirix_view_request *wanted,
+                                           const char *field, struct sirix_view_spec *out_spec,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* Opens what is asked for. field is how the request calls the view, such as "view" or "from". */
 enum sirix_status sirix_target_view(struct sirix_target *target,
                                     const struct sirix_view_request *wanted, const char *field,

@@ -24,6 +24,7 @@ enum {
     SIRIX_STORE_KEY_BITS = 44,
     SIRIX_STORE_VIEWS_MAX = (1 << 20) - 2,
     SIRIX_STORE_PLACES_MAX = 10000,
+    SIRIX_STORE_BRANCH_BYTES = 129,
 };
 #define SIRIX_STORE_KEY_MASK ((UINT64_C(1) << SIRIX_STORE_KEY_BITS) - 1)
 
@@ -47,7 +48,8 @@ struct sirix_store_resource {
     struct sirix_store_view *newest; /* Of main, as the query sees it. */
     struct sirix_store_view *views;  /* All that are open. */
     struct sirix_store_timeline *timelines;
-    bool pinned; /* Read at its newest revision. */
+    bool pinned;                           /* Read at its newest revision. */
+    char branch[SIRIX_STORE_BRANCH_BYTES]; /* That updates touch. */
     struct sirix_store_resource *next;
 };
 

@@ -33,10 +33,49 @@ static enum sirix_status check_head(struct sirix_store_view *view, struct sirix_
     return status;
 }
 
+struct find_name {
+    uint64_t id;
+    char *to;
+};
+
+static enum sirix_status take_name(void *context, const struct sirix_branch_info *info, bool *stop,
+                                   struct sirix_error *err)
+{
+    struct find_name *find = context;
+
+    (void)err;
+    if (info->id == find->id && info->name.len < SIRIX_STORE_BRANCH_BYTES) {
+        memcpy(find->to, info->name.data, info->name.len);
+        find->to[info->name.len] = '\0';
+        *stop = true;
+    }
+    return SIRIX_OK;
+}
+
+/* The name of the branch that a view belongs to; it stays with the resource. */
+static enum sirix_status branch_name(struct sirix_store_view *view, struct sirix_bytes *out,
+                                     struct sirix_query_error *err)
+{
+    struct sirix_store_resource *resource = view->resource;
+    struct find_name find = {.id = view->view.branch_id, .to = resource->branch};
+    enum sirix_status status =
+        sirix_branch_list(resource->place.resource, resource->place.reader, (struct sirix_bytes){0},
+                          take_name, &find, &err->base);
+
+    if (status == SIRIX_OK && resource->branch[0] == '\0') {
+        return sirix_fail_reason(&err->base, SIRIX_NOT_FOUND, SIRIX_REASON_BRANCH_UNKNOWN,
+                                 "the branch of resource %s that is updated is gone",
+                                 resource->name);
+    }
+    *out = (struct sirix_bytes){.data = resource->branch, .len = strlen(resource->branch)};
+    return status;
+}
+
 static enum sirix_status touch(struct sirix_store_edits *edits, struct sirix_store_view *view,
                                struct sirix_query_error *err)
 {
     const struct sirix_store_resource *resource = view->resource;
+    struct sirix_bytes branch = {0};
     enum sirix_status status = SIRIX_OK;
 
     for (size_t i = 0; i < edits->count; i++) {
@@ -59,12 +98,16 @@ static enum sirix_status touch(struct sirix_store_edits *edits, struct sirix_sto
     }
     status = check_head(view, err);
     if (status == SIRIX_OK) {
+        status = branch_name(view, &branch, err);
+    }
+    if (status == SIRIX_OK) {
         edits->views[edits->count] = view;
         edits->touched[edits->count++] = (struct sirix_query_touched){
             .database = {.data = resource->database, .len = strlen(resource->database)},
             .resource = {.data = resource->name, .len = strlen(resource->name)},
             .store = resource->place.resource,
             .branch_id = view->view.branch_id,
+            .branch = branch,
             .revision = view->view.record.revision,
         };
     }

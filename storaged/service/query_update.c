@@ -1,0 +1,293 @@
+/*
+ * Queries that update: evaluated on the present heads, then, with the turn of every branch that they
+ * touch, committed. A head that has moved in between makes the query run again under the turns.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "service/query_state.h"
+
+enum { TOUCHED_MAX = 64, EVALUATIONS_MAX = 3 };
+
+struct sirix_query_update {
+    struct sirix_query_session session;
+    struct sirix_write_options options;
+    struct sirix_query *query;
+    const struct sirix_query_touched *touched; /* As evaluated last. */
+    size_t touched_count;
+    /* Taken in the order of the resources' ids, so that no two updates wait for each other. */
+    struct sirix_write writes[TOUCHED_MAX];
+    size_t write_count;
+    size_t turns; /* Held. */
+    unsigned evaluations;
+    struct sirix_query_committed committed[TOUCHED_MAX];
+    struct sirix_query_update_result results[TOUCHED_MAX];
+};
+
+static enum sirix_status evaluate(struct sirix_query_update *update, struct sirix_error *err)
+{
+    struct sirix_query_options options = {0};
+    struct sirix_query_error failed = {0};
+    enum sirix_status status = sirix_query_session_options(&update->session, &options, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    update->evaluations++;
+    sirix_query_close(update->query);
+    update->query = NULL;
+    options.updating = true;
+    status = sirix_query_prepare(&options, &update->query, &failed);
+    if (status == SIRIX_OK) {
+        status =
+            sirix_query_evaluate(update->query, &update->touched, &update->touched_count, &failed);
+    }
+    return status == SIRIX_OK ? status : sirix_query_session_fail(status, &failed, err);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct sirix_query_touched *const *a = left;
+    const struct sirix_query_touched *const *b = right;
+    const uint32_t id_a = sirix_resource_id((*a)->store);
+    const uint32_t id_b = sirix_resource_id((*b)->store);
+
+    return (id_a > id_b) - (id_a < id_b);
+}
+
+static enum sirix_status open_writes(struct sirix_query_update *update, struct sirix_error *err)
+{
+    const struct sirix_query_touched *order[TOUCHED_MAX];
+    enum sirix_status status = SIRIX_OK;
+
+    if (update->touched_count > TOUCHED_MAX) {
+        return sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
+                                 "a query updates at most %d resources", TOUCHED_MAX);
+    }
+    if (update->touched_count > 1 && update->options.has_expected) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                   "an expected revision is of one resource, and the query "
+                                   "updates %zu",
+                                   update->touched_count);
+        sirix_error_set_field(err, "options.expected_revision");
+        return status;
+    }
+    for (size_t i = 0; i < update->touched_count; i++) {
+        order[i] = &update->touched[i];
+    }
+    qsort(order, update->touched_count, sizeof(order[0]), compare_places);
+    for (size_t i = 0; i < update->touched_count && status == SIRIX_OK; i++) {
+        status = sirix_write_open(&update->session.request, &update->options, order[i]->database,
+                                  order[i]->resource, order[i]->branch,
+                                  &update->writes[update->write_count], err);
+        update->write_count += status == SIRIX_OK ? 1 : 0;
+    }
+    return status;
+}
+
+enum sirix_status sirix_query_update_open(const struct sirix_request *request,
+                                          const struct sirix_query_request *wanted,
+                                          const struct sirix_write_options *options,
+                                          struct sirix_query_update **out_update,
+                                          struct sirix_error *err)
+{
+    struct sirix_query_update *update = NULL;
+    enum sirix_status status = sirix_request_may_write(request, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_write_options_check(options, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    update = calloc(1, sizeof(*update));
+    if (update == NULL) {
+        return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for an updating query");
+    }
+    update->options = *options;
+    sirix_query_session_init(&update->session, request, wanted);
+    status = evaluate(update, err);
+    if (status == SIRIX_OK) {
+        status = open_writes(update, err);
+    }
+    if (status != SIRIX_OK) {
+        sirix_query_update_close(update);
+        return status;
+    }
+    *out_update = update;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_query_update_take_turn(struct sirix_query_update *update,
+                                               sirix_write_ready_fn ready, void *context,
+                                               bool *out_waits, struct sirix_error *err)
+{
+    bool waits = false;
+    enum sirix_status status = SIRIX_OK;
+
+    while (status == SIRIX_OK && !waits && update->turns < update->write_count) {
+        status = sirix_write_take_turn(&update->writes[update->turns], ready, context, &waits, err);
+        update->turns += status == SIRIX_OK && !waits ? 1 : 0;
+    }
+    if (status == SIRIX_OK) {
+        *out_waits = waits;
+    }
+    return status;
+}
+
+enum sirix_status sirix_query_update_turn_came(struct sirix_query_update *update,
+                                               struct sirix_error *err)
+{
+    enum sirix_status status = sirix_write_turn_came(&update->writes[update->turns], err);
+
+    update->turns += status == SIRIX_OK ? 1 : 0;
+    return status;
+}
+
+bool sirix_query_update_withdraw(struct sirix_query_update *update)
+{
+    return sirix_write_withdraw(&update->writes[update->turns]);
+}
+
+static struct sirix_write *write_of(struct sirix_query_update *update,
+                                    const struct sirix_query_touched *touched)
+{
+    for (size_t i = 0; i < update->write_count; i++) {
+        struct sirix_write *write = &update->writes[i];
+
+        if (sirix_resource_id(write->target.resource) == sirix_resource_id(touched->store) &&
+            write->branch_id == touched->branch_id) {
+            return write;
+        }
+    }
+    return NULL;
+}
+
+/* Whether every touched head is what was read; SIRIX_CONFLICT: a branch whose turn is not held. */
+static enum sirix_status heads_stand(struct sirix_query_update *update, bool *out_stand,
+                                     struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+    bool stand = true;
+
+    for (size_t i = 0; i < update->touched_count && status == SIRIX_OK; i++) {
+        struct sirix_write *write = write_of(update, &update->touched[i]);
+        struct sirix_view view;
+
+        if (write == NULL) {
+            return sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
+                                     "what the query updates has changed while it waited; run it "
+                                     "again");
+        }
+        status = sirix_write_head(write, &view, err);
+        if (status == SIRIX_OK) {
+            stand = stand && view.record.revision == update->touched[i].revision;
+            sirix_view_close(&view);
+        }
+    }
+    if (status == SIRIX_OK) {
+        *out_stand = stand;
+    }
+    return status;
+}
+
+static void take_results(struct sirix_query_update *update)
+{
+    for (size_t i = 0; i < update->touched_count; i++) {
+        const struct sirix_published *published = &update->committed[i].published;
+
+        update->results[i] = (struct sirix_query_update_result){
+            .database = update->touched[i].database,
+            .resource = update->touched[i].resource,
+            .branch = update->touched[i].branch,
+            .result = {.revision = published->revision,
+                       .parent_revision = published->parent_revision,
+                       .time_us = published->time_us,
+                       .changed = update->committed[i].changed,
+                       .replayed = published->replayed},
+        };
+    }
+}
+
+static enum sirix_status commit(struct sirix_query_update *update, struct sirix_error *err)
+{
+    struct sirix_write *first = &update->writes[0];
+    const struct sirix_edit_commit how = {
+        .author = {.data = first->author.text, .len = first->author.len},
+        .message = update->options.message,
+        .rider = sirix_write_rider(first),
+    };
+    struct sirix_query_error failed = {0};
+    enum sirix_status status = sirix_cancel_check(update->session.request.cancel, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = sirix_write_ended(first,
+                               sirix_query_commit(update->query, &how, update->committed, &failed));
+    if (status != SIRIX_OK) {
+        return sirix_query_session_fail(status, &failed, err);
+    }
+    take_results(update);
+    return SIRIX_OK;
+}
+
+/* A retried call answers as the first one did, as far as one row can tell: its first resource. */
+static enum sirix_status replay(struct sirix_query_update *update, bool *out_replayed,
+                                struct sirix_error *err)
+{
+    struct sirix_write_result result = {0};
+    struct sirix_bytes answer = {0};
+    enum sirix_status status =
+        sirix_write_replay(&update->writes[0], out_replayed, &result, &answer, err);
+
+    if (status == SIRIX_OK && *out_replayed) {
+        result.changed = true;
+        update->results[0] = (struct sirix_query_update_result){
+            .database = update->touched[0].database,
+            .resource = update->touched[0].resource,
+            .branch = update->touched[0].branch,
+            .result = result,
+        };
+    }
+    return status;
+}
+
+enum sirix_status sirix_query_update_run(struct sirix_query_update *update,
+                                         const struct sirix_query_update_result **out_results,
+                                         size_t *out_count, struct sirix_error *err)
+{
+    bool stand = update->touched_count == 0;
+    bool replayed = false;
+    enum sirix_status status = update->write_count != 0 ? replay(update, &replayed, err) : SIRIX_OK;
+
+    while (status == SIRIX_OK && !replayed && !stand) {
+        status = heads_stand(update, &stand, err);
+        if (status == SIRIX_OK && !stand) {
+            status = update->evaluations == EVALUATIONS_MAX
+                         ? sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
+                                             "the branch moves while the query waits; run it again")
+                         : evaluate(update, err);
+        }
+    }
+    if (status == SIRIX_OK && !replayed && update->touched_count != 0) {
+        status = commit(update, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_results = update->results;
+        *out_count = replayed ? 1 : update->touched_count;
+    }
+    return status;
+}
+
+void sirix_query_update_close(struct sirix_query_update *update)
+{
+    if (update == NULL) {
+        return;
+    }
+    sirix_query_close(update->query);
+    for (size_t i = 0; i < update->write_count; i++) {
+        sirix_write_close(&update->writes[i]);
+    }
+    free(update);
+}
