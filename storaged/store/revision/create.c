@@ -201,7 +201,7 @@ static enum sirix_status create(struct sirix_database *database, struct sirix_by
 enum sirix_status sirix_resource_create_once(struct sirix_database *database,
                                              struct sirix_bytes name, struct sirix_bytes author,
                                              struct sirix_bytes message, struct sirix_once *once,
-                                             struct sirix_resource **out_resource,
+                                             struct sirix_published *out_published,
                                              struct sirix_error *err)
 {
     struct create_work *work = calloc(1, sizeof(*work));
@@ -211,10 +211,11 @@ enum sirix_status sirix_resource_create_once(struct sirix_database *database,
         return sirix_fail(err, SIRIX_NO_MEMORY, "cannot allocate a resource");
     }
     status = create(database, name, author, message, work, once, err);
+    if (status == SIRIX_OK && !sirix_once_replayed(once)) {
+        *out_published = work->published;
+    }
     free(work);
-    return status == SIRIX_OK && !sirix_once_replayed(once)
-               ? sirix_resource_open(database, name, out_resource, err)
-               : status;
+    return status;
 }
 
 enum sirix_status sirix_resource_create(struct sirix_database *database, struct sirix_bytes name,
@@ -222,7 +223,11 @@ enum sirix_status sirix_resource_create(struct sirix_database *database, struct 
                                         struct sirix_resource **out_resource,
                                         struct sirix_error *err)
 {
-    return sirix_resource_create_once(database, name, author, message, NULL, out_resource, err);
+    struct sirix_published published;
+    enum sirix_status status =
+        sirix_resource_create_once(database, name, author, message, NULL, &published, err);
+
+    return status == SIRIX_OK ? sirix_resource_open(database, name, out_resource, err) : status;
 }
 
 enum sirix_status sirix_resource_create_hidden(struct sirix_database *database,

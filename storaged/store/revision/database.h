@@ -58,17 +58,24 @@ const char *sirix_database_dir(const struct sirix_database *database);
 
 /* --- Resources --------------------------------------------------------------------------------- */
 
-/* Makes the resource with revision 1, an empty record. The handle is the caller's to unref. */
+/*
+ * Makes the resource with revision 1, an empty record. The handle is the caller's to unref: if it cannot be
+ * had (SIRIX_NO_MEMORY), the resource is there all the same.
+ */
 enum sirix_status sirix_resource_create(struct sirix_database *database, struct sirix_bytes name,
                                         struct sirix_bytes author, struct sirix_bytes message,
                                         struct sirix_resource **out_resource,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 struct sirix_once;
-/* With an idempotency key; the result is a struct sirix_published. Replayed: there is no handle. */
+struct sirix_published;
+/*
+ * The same without a handle, and with an idempotency key whose result *out_published is; not written by
+ * a replay. What fails has made nothing.
+ */
 enum sirix_status sirix_resource_create_once(struct sirix_database *database,
                                              struct sirix_bytes name, struct sirix_bytes author,
                                              struct sirix_bytes message, struct sirix_once *once,
-                                             struct sirix_resource **out_resource,
+                                             struct sirix_published *out_published,
                                              struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_resource_open(struct sirix_database *database, struct sirix_bytes name,
                                       struct sirix_resource **out_resource,
