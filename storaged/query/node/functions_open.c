@@ -352,7 +352,18 @@ static enum sirix_status json_doc(struct sirix_call *call, struct sirix_sequence
     return status == SIRIX_OK ? sirix_call_give(call, item, out, err) : status;
 }
 
+/* parallelize($items [, $partitions]): the items. */
+static enum sirix_status identity(struct sirix_call *call, struct sirix_sequence *out,
+                                  struct sirix_query_error *err)
+{
+    (void)err;
+    *out = call->arguments[0];
+    return SIRIX_OK;
+}
+
 static const struct sirix_function rows[] = {
+    SIRIX_ROW(JN, "parallelize", 1, 2, identity, NULL, 0, SIRIX_T(ITEM, MANY), SIRIX_T(ITEM, MANY),
+              SIRIX_T(INTEGER, OPTIONAL)),
     SIRIX_ROW(JN, "doc", 2, 4, doc, NULL, 0, SIRIX_T(ITEM, OPTIONAL), SIRIX_T(STRING, ONE),
               SIRIX_T(STRING, ONE), SIRIX_T(INTEGER, OPTIONAL), SIRIX_T(BOOLEAN, OPTIONAL)),
     SIRIX_ROW(JN, "open", 2, 4, open_at, NULL, 0, SIRIX_T(ITEM, OPTIONAL), SIRIX_T(STRING, ONE),
