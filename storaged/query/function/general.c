@@ -155,7 +155,8 @@ static enum sirix_status error(struct sirix_call *call, struct sirix_sequence *o
         text = literal_bytes("raised by fn:error()");
     }
     (void)sirix_query_fail(err, name, "%.*s", (int)text.len, (const char *)text.data);
-    if (code.kind == SIRIX_ITEM_QNAME && code.value.qname->uri.len < sizeof(err->code_ns) &&
+    if (code.kind == SIRIX_ITEM_QNAME && code.value.qname->uri.len != 0 &&
+        code.value.qname->uri.len < sizeof(err->code_ns) &&
         !bytes_are(code.value.qname->uri, sirix_function_ns_uri(SIRIX_NS_ERR))) {
         memcpy(err->code_ns, code.value.qname->uri.data, code.value.qname->uri.len);
         err->code_ns[code.value.qname->uri.len] = '\0';

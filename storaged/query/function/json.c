@@ -71,11 +71,42 @@ static enum sirix_status parse(struct sirix_call *call, struct sirix_sequence *o
     return status != SIRIX_OK ? status : give(call, item, out, err);
 }
 
+/* The text with a line feed behind each value at its top, which may touch the next one: {}{}. */
+static enum sirix_status separate(struct sirix_bytes text, struct sirix_buf *to,
+                                  struct sirix_query_error *err)
+{
+    const char *chars = text.data;
+    size_t depth = 0;
+    bool in_string = false;
+    enum sirix_status status = sirix_buf_reserve(to, text.len, &err->base);
+
+    for (size_t i = 0; status == SIRIX_OK && i < text.len; i++) {
+        bool ends = false;
+
+        status = sirix_buf_append_u8(to, (uint8_t)chars[i], &err->base);
+        if (in_string && chars[i] == '\\' && i + 1 < text.len && status == SIRIX_OK) {
+            status = sirix_buf_append_u8(to, (uint8_t)chars[++i], &err->base);
+        } else if (chars[i] == '"') {
+            in_string = !in_string;
+            ends = !in_string && depth == 0;
+        } else if (!in_string && (chars[i] == '{' || chars[i] == '[')) {
+            depth++;
+        } else if (!in_string && (chars[i] == '}' || chars[i] == ']') && depth > 0) {
+            ends = --depth == 0;
+        }
+        if (status == SIRIX_OK && ends) {
+            status = sirix_buf_append_u8(to, '\n', &err->base);
+        }
+    }
+    return status;
+}
+
 /* jn:parse-json: several values one after the other give a sequence, unless an option forbids it. */
 static enum sirix_status parse_values(struct sirix_call *call, struct sirix_sequence *out,
                                       struct sirix_query_error *err)
 {
     struct sirix_item several = {0};
+    struct sirix_buf separated;
     enum sirix_status status = option(call, 1, "jsoniq-multiple-top-level-items", &several, err);
 
     if (status != SIRIX_OK || !has_argument(call, 0)) {
@@ -85,7 +116,12 @@ static enum sirix_status parse_values(struct sirix_call *call, struct sirix_sequ
         return sirix_query_fail(err, "JNTY0020",
                                 "the option jsoniq-multiple-top-level-items is a boolean");
     }
-    status = sirix_items_parse_json_lines(call->work, text_argument(call, 0), out, err);
+    sirix_buf_init(&separated, 2 * (size_t)SIRIX_ITEM_STRING_BYTES_MAX);
+    status = separate(text_argument(call, 0), &separated, err);
+    if (status == SIRIX_OK) {
+        status = sirix_items_parse_json_lines(call->work, sirix_buf_view(&separated), out, err);
+    }
+    sirix_buf_deinit(&separated);
     if (status == SIRIX_OK && out->count != 1 && several.kind == SIRIX_ITEM_BOOLEAN &&
         !several.value.boolean) {
         return sirix_query_fail(err, "JNDY0021", "the text holds %zu values, not one", out->count);

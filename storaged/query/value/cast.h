@@ -22,7 +22,7 @@ enum sirix_status sirix_item_cast(struct sirix_work *work, struct sirix_item ite
                                   enum sirix_type type, struct sirix_item *out,
                                   struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
-/* Whether that cast succeeds; failures of the system (memory, limits) are errors. */
+/* Whether that cast succeeds; failures that are not of the language, as memory and limits, are errors. */
 enum sirix_status sirix_item_castable(struct sirix_work *work, struct sirix_item item,
                                       enum sirix_type type, bool *out,
                                       struct sirix_query_error *err) SIRIX_MUST_CHECK;

@@ -34,13 +34,29 @@ bool sirix_item_is(struct sirix_item item, enum sirix_type type)
     return item.kind != SIRIX_ITEM_NONE && sirix_type_derives((enum sirix_type)item.type, type);
 }
 
-/* Copies len bytes behind a pointer. */
+/* Copies len bytes behind a pointer, aligned as any struct wants it. */
 static enum sirix_status copy_bytes(struct sirix_work *work, const void *from, size_t len,
                                     const void **out, struct sirix_query_error *err)
 {
+    void *copy = NULL;
+    enum sirix_status status = sirix_arena_alloc(work->arena, len, &copy, &err->base);
+
+    if (status == SIRIX_OK) {
+        if (len != 0) {
+            memcpy(copy, from, len);
+        }
+        *out = copy;
+    }
+    return status;
+}
+
+/* The same for text, which needs no alignment. */
+static enum sirix_status copy_text(struct sirix_work *work, struct sirix_item item,
+                                   const void **out, struct sirix_query_error *err)
+{
     struct sirix_bytes copy = {0};
-    enum sirix_status status = sirix_arena_copy(
-        work->arena, (struct sirix_bytes){.data = from, .len = len}, &copy, &err->base);
+    enum sirix_status status =
+        sirix_arena_copy(work->arena, sirix_item_bytes(item), &copy, &err->base);
 
     if (status == SIRIX_OK) {
         *out = copy.data;
@@ -82,7 +98,7 @@ enum sirix_status sirix_item_keep(struct sirix_work *work, struct sirix_item ite
     case SIRIX_ITEM_ANY_URI:
     case SIRIX_ITEM_BASE64:
     case SIRIX_ITEM_HEX:
-        status = copy_bytes(work, item.value.text, item.len, &copy, err);
+        status = copy_text(work, item, &copy, err);
         item.value.text = copy;
         break;
     case SIRIX_ITEM_BIG_INTEGER:

@@ -243,7 +243,7 @@ static size_t shortest_digits(double value, bool is_float, char digits[32], int 
     int most = is_float ? FLOAT_DIGITS : DOUBLE_DIGITS;
     size_t count = 0;
 
-    for (int precision = is_tiny ? 1 : is_float ? 6 : 15; precision <= most; precision++) {
+    for (int precision = is_tiny ? 2 : is_float ? 6 : 15; precision <= most; precision++) {
         if (snprintf(text, sizeof(text), "%.*e", precision - 1, fabs(value)) < 0) {
             return 0;
         }
