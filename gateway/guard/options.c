@@ -20,11 +20,12 @@ static const struct flag flags[] = {
     {"--database-path", "DIR", AT(database_path), "data folder; starts a storaged if none runs"},
     {"--storage", "ADDRESS", AT(storage), "a running storaged: unix:PATH or HOST:PORT"},
     {"--config", "FILE", AT(config), "settings, {\"server\": {...}}"},
+    {"--http", "HOST:PORT", AT(http), "serve HTTP there instead of stdin and stdout"},
+    {"--ready-fd", "FD", AT(ready_fd), "with --http: gets the URL as a line when it is served"},
     {"--read-write", NULL, AT(read_write), "also list and call the tools that write"},
     {"--check-config", NULL, AT(check_config), "print the effective settings and end"},
     {"--version", NULL, AT(version), "print the version and end"},
     {"--help", NULL, AT(help), "print this and end"},
-    {"--http", "HOST:PORT", LATER, NULL},
     {"--ops", "HOST:PORT", LATER, NULL},
     {"--state-key-file", "FILE", LATER, NULL},
     {"--token-file", "FILE", LATER, NULL},
@@ -128,6 +129,10 @@ enum sirix_status sirix_options_settings(const struct sirix_options *options,
     if (options->read_write) {
         settings->read_only = false;
     }
+    if (options->http != NULL) {
+        settings->transport = "http";
+        settings->http_listen = options->http;
+    }
     if (status == SIRIX_OK) {
         status = sirix_settings_check(settings, err);
     }
@@ -142,7 +147,8 @@ enum sirix_status sirix_options_print_help(struct sirix_buf *out, struct sirix_e
     enum sirix_status status = sirix_buf_append_str(
         out,
         "Usage: sirix-mcp --database-path DIR | --storage ADDRESS [--config FILE] [--read-write]\n"
-        "\nSpeaks MCP on stdin and stdout for an AI agent's host; logs to stderr.\n\nFlags:\n",
+        "\nSpeaks MCP on stdin and stdout for an AI agent's host, or over HTTP; logs to stderr.\n\n"
+        "Flags:\n",
         err);
 
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]) && status == SIRIX_OK; i++) {
@@ -164,7 +170,7 @@ enum sirix_status sirix_options_print_help(struct sirix_buf *out, struct sirix_e
     }
     if (status == SIRIX_OK) {
         status = sirix_buf_append_str(out,
-                                      "\nExit codes: 0 at the end of stdin or SIGTERM, 2 for a "
+                                      "\nExit codes: 0 at the end of stdin or at SIGTERM, 2 for a "
                                       "mistake in flags or settings, 1 otherwise.\n",
                                       err);
     }

@@ -15,6 +15,8 @@ struct sirix_options {
     const char *database_path;
     const char *config;
     const char *storage;
+    const char *http; /* Address to listen at. */
+    const char *ready_fd;
     bool read_write;
     bool check_config;
     bool version;

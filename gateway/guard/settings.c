@@ -15,7 +15,7 @@ const struct sirix_setting sirix_settings_table[] = {
      "name that the server gives itself"},
     {"version", AT(version), "\"" SIRIX_VERSION "\"", 0, 0, NULL, SIRIX_SETTING_TEXT, true,
      "version that the server gives itself"},
-    {"transport", AT(transport), "\"stdio\"", 0, 0, "stdio", SIRIX_SETTING_TEXT, true,
+    {"transport", AT(transport), "\"stdio\"", 0, 0, "stdio|http", SIRIX_SETTING_TEXT, true,
      "how clients connect"},
     {"databasePath", AT(database_path), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
      "data folder; a storaged is started there if none runs"},
@@ -43,6 +43,10 @@ const struct sirix_setting sirix_settings_table[] = {
      "milliseconds that one writing call may take, its wait in the queue included"},
     {"toolNames", AT(tool_names), "\"underscore\"", 0, 0, "underscore|dotted", SIRIX_SETTING_TEXT,
      true, "spelling of the names that are listed; both can be called"},
+    {"httpListen", AT(http_listen), "\"127.0.0.1:8760\"", 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "address of the HTTP transport"},
+    {"httpHosts", AT(http_hosts), NULL, 0, 0, NULL, SIRIX_SETTING_TEXTS, true,
+     "more names by which clients may call it, in Host and Origin"},
     {"confirmDestructive", AT(confirm_destructive), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, false,
      "ask before destructive calls"},
     {"confirm", AT(confirm), "\"two-step\"", 0, 0, "two-step|elicit-only", SIRIX_SETTING_TEXT,
@@ -55,8 +59,6 @@ const struct sirix_setting sirix_settings_table[] = {
      "file of the audit log"},
     {"tokenFile", AT(token_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, false,
      "static tokens and their rights"},
-    {"httpListen", AT(http_listen), "\"127.0.0.1:8760\"", 0, 0, NULL, SIRIX_SETTING_TEXT, false,
-     "address of the HTTP transport"},
     {"stateKeyFile", AT(state_key_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, false,
      "key that seals cursors and confirmations"},
     {"sqlDefaultRows", AT(sql_default_rows), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER, false,
@@ -157,6 +159,7 @@ static bool is_absent(const struct sirix_settings *settings, const struct sirix_
         memcpy(&text, at, sizeof(text));
         return text == NULL;
     case SIRIX_SETTING_NAMES:
+    case SIRIX_SETTING_TEXTS:
         return !((const struct sirix_access_list *)(const void *)at)->is_given;
     case SIRIX_SETTING_RULES:
         return settings->access.rule_count == 0;
@@ -185,6 +188,7 @@ static enum sirix_status print_value(const struct sirix_settings *settings,
         memcpy(&number, at, sizeof(number));
         return sirix_json_write_u64(writer, number, err);
     case SIRIX_SETTING_NAMES:
+    case SIRIX_SETTING_TEXTS:
         return print_list(writer, (const struct sirix_access_list *)(const void *)at, err);
     default:
         return print_rules(writer, &settings->access, err);
@@ -237,9 +241,9 @@ enum sirix_status sirix_settings_print(const struct sirix_settings *settings, st
 static const char *type_name(const struct sirix_setting *setting)
 {
     static const char *const names[] = {
-        [SIRIX_SETTING_TEXT] = "text",      [SIRIX_SETTING_BOOL] = "boolean",
-        [SIRIX_SETTING_NUMBER] = "integer", [SIRIX_SETTING_NAMES] = "list of names",
-        [SIRIX_SETTING_RULES] = "object",
+        [SIRIX_SETTING_TEXT] = "text",           [SIRIX_SETTING_BOOL] = "boolean",
+        [SIRIX_SETTING_NUMBER] = "integer",      [SIRIX_SETTING_NAMES] = "list of names",
+        [SIRIX_SETTING_TEXTS] = "list of texts", [SIRIX_SETTING_RULES] = "object",
     };
 
     return names[setting->type];

@@ -40,6 +40,8 @@ struct sirix_settings {
     uint64_t query_timeout_ms;
     uint64_t write_timeout_ms;
     const char *tool_names;
+    const char *http_listen;
+    struct sirix_access_list http_hosts; /* Names of hosts. */
     /* Not yet in force: read, checked, and warned about. */
     bool confirm_destructive;
     const char *confirm;
@@ -47,7 +49,6 @@ struct sirix_settings {
     bool audit_log;
     const char *audit_log_path;
     const char *token_file;
-    const char *http_listen;
     const char *state_key_file;
     uint64_t sql_default_rows;
     uint64_t sql_max_rows;
@@ -59,6 +60,7 @@ enum sirix_setting_type {
     SIRIX_SETTING_BOOL,
     SIRIX_SETTING_NUMBER,
     SIRIX_SETTING_NAMES, /* An array of names. */
+    SIRIX_SETTING_TEXTS, /* An array of texts. */
     SIRIX_SETTING_RULES, /* An object: database to an array of names. */
 };
 

@@ -66,10 +66,8 @@ static enum sirix_status read_text(struct sirix_settings *settings,
     enum sirix_status status = read_c_str(settings, setting, value, &text, err);
 
     if (text != NULL && setting->choices != NULL && !is_choice(setting->choices, text)) {
-        bool is_http = strcmp(setting->key, "transport") == 0 && strcmp(text, "http") == 0;
         status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
-                                   "server.%s must be one of %s%s", setting->key, setting->choices,
-                                   is_http ? "; http is not in this version" : "");
+                                   "server.%s must be one of %s", setting->key, setting->choices);
         sirix_error_set_field(err, setting->key);
     }
     if (status == SIRIX_OK) {
@@ -111,16 +109,18 @@ static enum sirix_status read_number(struct sirix_settings *settings,
     return SIRIX_OK;
 }
 
-static enum sirix_status read_names(struct sirix_settings *settings,
-                                    const struct sirix_setting *setting, enum sirix_name_kind kind,
-                                    const struct sirix_json_node *value,
-                                    struct sirix_access_list *out, struct sirix_error *err)
+/* An array of texts; with kind, of such names and `*`. */
+static enum sirix_status read_list(struct sirix_settings *settings,
+                                   const struct sirix_setting *setting,
+                                   const enum sirix_name_kind *kind,
+                                   const struct sirix_json_node *value,
+                                   struct sirix_access_list *out, struct sirix_error *err)
 {
     struct sirix_access_list list = {.is_given = true};
     void *names = NULL;
 
     if (value->kind != SIRIX_JSON_KIND_ARRAY) {
-        return wrong(setting, "an array of names", err);
+        return wrong(setting, kind == NULL ? "an array of texts" : "an array of names", err);
     }
     enum sirix_status status = sirix_arena_calloc(&settings->arena, sirix_json_count(value),
                                                   sizeof(*list.names), &names, err);
@@ -133,9 +133,9 @@ static enum sirix_status read_names(struct sirix_settings *settings,
         const char *name = "";
 
         status = read_c_str(settings, setting, item, &name, err);
-        if (status == SIRIX_OK && strcmp(name, "*") != 0) {
+        if (status == SIRIX_OK && kind != NULL && strcmp(name, "*") != 0) {
             const struct sirix_bytes bytes = {.data = name, .len = strlen(name)};
-            status = sirix_name_check(kind, bytes, setting->key, err);
+            status = sirix_name_check(*kind, bytes, setting->key, err);
         }
         if (status == SIRIX_OK) {
             list.names[list.count++] = name;
@@ -151,6 +151,7 @@ static enum sirix_status read_rules(struct sirix_settings *settings,
                                     const struct sirix_setting *setting,
                                     const struct sirix_json_node *value, struct sirix_error *err)
 {
+    const enum sirix_name_kind kind = SIRIX_NAME_RESOURCE;
     struct sirix_access_rule *rules = NULL;
     void *memory = NULL;
     size_t count = 0;
@@ -171,8 +172,7 @@ static enum sirix_status read_rules(struct sirix_settings *settings,
         }
         if (status == SIRIX_OK) {
             rules[count].database = database;
-            status = read_names(settings, setting, SIRIX_NAME_RESOURCE, item,
-                                &rules[count].resources, err);
+            status = read_list(settings, setting, &kind, item, &rules[count].resources, err);
             count++;
         }
     }
@@ -187,6 +187,7 @@ enum sirix_status sirix_setting_read(struct sirix_settings *settings,
                                      const struct sirix_setting *setting,
                                      const struct sirix_json_node *value, struct sirix_error *err)
 {
+    const enum sirix_name_kind kind = SIRIX_NAME_DATABASE;
     void *at = (char *)settings + setting->offset;
     enum sirix_status status = SIRIX_OK;
 
@@ -201,7 +202,10 @@ enum sirix_status sirix_setting_read(struct sirix_settings *settings,
         status = read_number(settings, setting, value, err);
         break;
     case SIRIX_SETTING_NAMES:
-        status = read_names(settings, setting, SIRIX_NAME_DATABASE, value, at, err);
+        status = read_list(settings, setting, &kind, value, at, err);
+        break;
+    case SIRIX_SETTING_TEXTS:
+        status = read_list(settings, setting, NULL, value, at, err);
         break;
     case SIRIX_SETTING_RULES:
         status = read_rules(settings, setting, value, err);

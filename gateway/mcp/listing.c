@@ -13,6 +13,7 @@ struct filling {
     struct sirix_json_node *items;
     uint64_t limit;
     uint64_t count;
+    uint64_t seen; /* Names of all pages, also those that are not for the caller. */
     size_t bytes;
     bool is_full; /* The item of next_skip does not fit any more. */
     uint64_t next_skip;
@@ -82,6 +83,8 @@ enum sirix_status sirix_listing_run(struct sirix_mcp_call *call,
             status = sirix_arena_copy(call->arena, next, &next, err);
         }
         sirix_backend_release(list);
+        f.seen += count;
+        sirix_mcp_tell_progress(call->request, f.seen, 0, "names looked at", false);
         if (f.is_full || next.len == 0 || status != SIRIX_OK) {
             break;
         }

@@ -193,11 +193,13 @@ static enum sirix_status read_parts(struct comparing *c, struct sirix_diff_strea
                                     struct sirix_error *err)
 {
     struct sirix_diff_part part = {.kind = SIRIX_DIFF_PART_CHANGES};
+    uint64_t parts = 0;
     enum sirix_status status = SIRIX_OK;
 
     c->ends = sirix_backend_diff_ends(stream);
     while (status == SIRIX_OK && part.kind != SIRIX_DIFF_PART_END) {
         status = sirix_backend_diff_next(stream, &part, err);
+        sirix_mcp_tell_progress(c->call->request, ++parts, 0, "parts of the diff", false);
         if (status == SIRIX_OK && part.kind == SIRIX_DIFF_PART_CHANGES) {
             add_changes(c, &part);
         } else if (status == SIRIX_OK && part.kind == SIRIX_DIFF_PART_JSON_PATCH &&

@@ -306,7 +306,8 @@ enum sirix_status sirix_tool_read_node(struct sirix_mcp_call *call, struct sirix
     if (status == SIRIX_OK) {
         status = read_once(&r, &fits, err);
     }
-    while (status == SIRIX_OK && !fits) {
+    for (uint64_t tries = 1; status == SIRIX_OK && !fits; tries++) {
+        sirix_mcp_tell_progress(call->request, tries, 0, "made smaller until it fits", false);
         if (r.request.max_nodes <= 2) {
             return sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
                                      "one node does not fit in maxResultBytes");

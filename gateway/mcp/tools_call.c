@@ -11,7 +11,7 @@
 #include "mcp/methods.h"
 #include "mcp/tools.h"
 
-enum { NS_PER_MS = 1000 * 1000, NAME_BYTES_MAX = 64 };
+enum { NS_PER_US = 1000, NS_PER_MS = 1000 * 1000, NAME_BYTES_MAX = 64, LOG_BYTES_MAX = 512 };
 
 /* --- tools/list --------------------------------------------------------------------------------- */
 
@@ -244,6 +244,29 @@ static enum sirix_status run(struct sirix_mcp_call *call, struct sirix_json_node
     return status;
 }
 
+/* Tells whoever wants to know every step how a call went. */
+static void tell_outcome(struct sirix_mcp_call *call, enum sirix_status status, uint64_t began_ns)
+{
+    const uint64_t now_ns = sirix_clock_monotonic_ns(sirix_clock_system());
+    struct sirix_buf data;
+    struct sirix_put put;
+
+    if (call->context->log_level > SIRIX_MCP_LOG_DEBUG) {
+        return;
+    }
+    sirix_buf_init(&data, LOG_BYTES_MAX);
+    sirix_put_init(&put, &data);
+    sirix_put_object(&put, NULL);
+    sirix_put_str(&put, "tool", call->tool->name);
+    sirix_put_str(&put, "outcome", sirix_status_name(status));
+    sirix_put_u64(&put, "durationUs", (now_ns - began_ns) / NS_PER_US);
+    sirix_put_object_end(&put);
+    if (sirix_put_finish(&put, NULL) == SIRIX_OK) {
+        sirix_mcp_tell_log(call->request, SIRIX_MCP_LOG_DEBUG, sirix_buf_view(&data));
+    }
+    sirix_buf_deinit(&data);
+}
+
 /* What a call answers: an object as JSON text, or content blocks where the tool has no structure. */
 static enum sirix_status perform(struct sirix_mcp_call *call, struct sirix_json_node *arguments,
                                  struct sirix_buf *out_json, struct sirix_error *err)
@@ -252,7 +275,9 @@ static enum sirix_status perform(struct sirix_mcp_call *call, struct sirix_json_
     const uint64_t timeout_ms =
         call->tool->writes ? settings->write_timeout_ms : settings->query_timeout_ms;
 
-    call->deadline_ns = sirix_clock_monotonic_ns(sirix_clock_system()) + timeout_ms * NS_PER_MS;
+    const uint64_t began_ns = sirix_clock_monotonic_ns(sirix_clock_system());
+
+    call->deadline_ns = began_ns + timeout_ms * NS_PER_MS;
     sirix_buf_init(&call->content, SIZE_MAX);
     enum sirix_status status = sirix_answer_init(&call->answer, call->arena, settings, err);
     if (status != SIRIX_OK) {
@@ -263,6 +288,7 @@ static enum sirix_status perform(struct sirix_mcp_call *call, struct sirix_json_
         status = sirix_answer_finish(&call->answer, out_json, err);
     }
     sirix_answer_deinit(&call->answer);
+    tell_outcome(call, status, began_ns);
     return status;
 }
 

@@ -31,7 +31,7 @@ storaged/ops             base/ store/ service/ ops/
 storaged/rpc             base/ service/ auth/ rpc/ sirix/descriptors.h .pb-c.h
 storaged/app             base/ rpc/ ops/ auth/ service/ app/
 storaged/main.c          app/
-gateway                  base/ json/ sirix/ gateway/ transport/ jsonrpc/ mcp/ guard/ backend/
+gateway                  base/ json/ sirix/ app.h transport/ jsonrpc/ mcp/ guard/ backend/
 '
 
 outside='

@@ -582,7 +582,7 @@ class Process(Case):
                 ([], "--database-path"), (["--read-wrote"], "--read-wrote"),
                 (["--database-path"], "needs a value"), (["--database-path", "--read-write"], "needs"),
                 (good + ["--storage", "unix:/x"], "exclude"), (good + good, "twice"),
-                (good + ["--http", "127.0.0.1:1"], "not in this version"),
+                (good + ["--ops", "127.0.0.1:1"], "not in this version"),
                 (good + ["--tls-cert=x"], "not in this version"), (good + ["--read-write=no"], "value"),
                 (good + ["--config", "/does/not/exist"], "/does/not/exist"), (["stray"], "stray")]:
             done = self.run_mcp(*args)
@@ -594,7 +594,8 @@ class Process(Case):
                 ('{"sever":{}}', "server"), ('{"server":{},"x":1}', '"x"'), ("[]", "server"), ("{", ""),
                 ('{"server":{"maxResultSize":0}}', "maxResultSize"),
                 ('{"server":{"maxResultSize":1.5}}', "maxResultSize"),
-                ('{"server":{"transport":"http"}}', "not in this version"),
+                ('{"server":{"transport":"tcp"}}', "transport"),
+                ('{"server":{"httpHosts":"x"}}', "httpHosts"),
                 ('{"server":{"allowDatabases":"x"}}', "allowDatabases"),
                 ('{"server":{"allowDatabases":["a*"]}}', "allowDatabases"),
                 ('{"server":{"name":"a","name":"b"}}', ""),

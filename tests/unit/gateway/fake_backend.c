@@ -6,8 +6,18 @@
 
 struct fake_backend fake;
 
+static _Atomic(const struct sirix_call_cancel *) cancel_of_last;
+
+bool fake_is_cancelled(void)
+{
+    const struct sirix_call_cancel *cancel = atomic_load(&cancel_of_last);
+
+    return cancel != NULL && sirix_call_cancel_triggered(cancel);
+}
+
 static enum sirix_status count_call(const struct sirix_call_options *call, struct sirix_error *err)
 {
+    atomic_store(&cancel_of_last, call->cancel);
     if (fake.before != NULL) {
         fake.before();
     }

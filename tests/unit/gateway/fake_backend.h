@@ -2,6 +2,8 @@
 #ifndef SIRIX_TESTS_UNIT_GATEWAY_FAKE_BACKEND_H
 #define SIRIX_TESTS_UNIT_GATEWAY_FAKE_BACKEND_H
 
+#include <stdatomic.h>
+
 #include "backend/backend.h"
 
 enum { FAKE_DATABASES = 1000, FAKE_PAGE = 64 };
@@ -16,5 +18,8 @@ struct fake_backend {
 };
 
 extern struct fake_backend fake;
+
+/* Whether the call that came last was cancelled by its caller; while it runs. */
+bool fake_is_cancelled(void);
 
 #endif

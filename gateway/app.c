@@ -1,0 +1,248 @@
+/* Start, transport and end. */
+#include "app.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "base/log.h"
+#include "guard/options.h"
+#include "mcp/server.h"
+#include "transport/http.h"
+#include "transport/stdio.h"
+
+enum { EXIT_USAGE = 2, PRINTED_BYTES_MAX = 64 * 1024 };
+
+/* One line for a person; the caller ends the process. */
+static int complain(const struct sirix_error *error)
+{
+    (void)fprintf(stderr, "sirix-mcp: %s\n", error->text);
+    return error->status == SIRIX_NO_MEMORY ? EXIT_FAILURE : EXIT_USAGE;
+}
+
+static int print(enum sirix_status status, struct sirix_buf *text, const struct sirix_error *error)
+{
+    int code = EXIT_SUCCESS;
+
+    if (status != SIRIX_OK) {
+        code = complain(error);
+    } else if (fwrite(text->data, 1, text->len, stdout) != text->len || fflush(stdout) != 0) {
+        code = EXIT_FAILURE;
+    }
+    sirix_buf_deinit(text);
+    return code;
+}
+
+static int print_help(void)
+{
+    struct sirix_error err = {0};
+    struct sirix_buf text;
+
+    sirix_buf_init(&text, PRINTED_BYTES_MAX);
+    enum sirix_status status = sirix_options_print_help(&text, &err);
+    return print(status, &text, &err);
+}
+
+static int print_settings(const struct sirix_settings *settings)
+{
+    struct sirix_error err = {0};
+    struct sirix_buf text;
+
+    sirix_buf_init(&text, SIRIX_SETTINGS_FILE_BYTES_MAX);
+    enum sirix_status status = sirix_settings_print(settings, &text, &err);
+    if (status == SIRIX_OK) {
+        status = sirix_buf_append_u8(&text, '\n', &err);
+    }
+    return print(status, &text, &err);
+}
+
+static void warn(const struct sirix_settings *settings)
+{
+    for (size_t i = 0; i < sirix_settings_count; i++) {
+        if ((settings->given >> i & 1) != 0 && !sirix_settings_table[i].is_in_force) {
+            sirix_log(SIRIX_LOG_WARN, "this key is accepted but not yet in force in this version",
+                      sirix_log_str("key", sirix_settings_table[i].key));
+        }
+    }
+    if (!settings->read_only) {
+        sirix_log_write(SIRIX_LOG_WARN, "WARN: MCP server running in read-write mode", NULL, 0);
+    }
+}
+
+/* Moves stdout away; the new descriptor is the protocol's alone. */
+static int take_stdout(void)
+{
+    int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+
+    if (fd >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        (void)close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* A descriptor that becomes readable at SIGTERM or SIGINT. Before any thread is started. */
+static int take_signals(void)
+{
+    sigset_t set;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    return pthread_sigmask(SIG_BLOCK, &set, NULL) == 0 ? signalfd(-1, &set, SFD_CLOEXEC) : -1;
+}
+
+static enum sirix_status serve_stdio(const struct sirix_mcp_server *server, int stop_fd,
+                                     struct sirix_error *err)
+{
+    const int out_fd = take_stdout();
+    const struct sirix_stdio_options options = {
+        .in_fd = STDIN_FILENO,
+        .out_fd = out_fd,
+        .stop_fd = stop_fd,
+    };
+
+    if (out_fd < 0) {
+        return sirix_fail(err, SIRIX_IO, "cannot move stdout away: %s", strerror(errno));
+    }
+    enum sirix_status status = sirix_stdio_run(server, &options, err);
+    if (status != SIRIX_DEADLINE) {
+        (void)close(out_fd);
+    }
+    return status;
+}
+
+static enum sirix_status serve_http(const struct sirix_mcp_server *server, int stop_fd,
+                                    int ready_fd, struct sirix_error *err)
+{
+    const struct sirix_http_options options = {
+        .listen = server->settings->http_listen,
+        .stop_fd = stop_fd,
+        .ready_fd = ready_fd,
+    };
+
+    return sirix_http_run(server, &options, err);
+}
+
+static bool is_http(const struct sirix_settings *settings)
+{
+    return strcmp(settings->transport, "http") == 0;
+}
+
+static int serve(const struct sirix_settings *settings, const struct sirix_mcp_registry *registry,
+                 int ready_fd)
+{
+    const struct sirix_gateway_backend_options where = {
+        .directory = settings->database_path,
+        .address = settings->storage,
+        .read_only = settings->read_only,
+    };
+    struct sirix_gateway_backend *backend = NULL;
+    struct sirix_mcp_server server;
+    struct sirix_error err = {0};
+    const int stop_fd = take_signals();
+
+    if (stop_fd < 0) {
+        (void)fprintf(stderr, "sirix-mcp: cannot set up signals: %s\n", strerror(errno));
+        return EXIT_FAILURE;
+    }
+    enum sirix_status status = sirix_backend_start(&where, &backend, &err);
+    if (status == SIRIX_OK) {
+        status = sirix_mcp_server_init(&server, settings, registry, backend, &err);
+    }
+    if (status == SIRIX_OK) {
+        status = is_http(settings) ? serve_http(&server, stop_fd, ready_fd, &err)
+                                   : serve_stdio(&server, stop_fd, &err);
+        if (status == SIRIX_DEADLINE) {
+            sirix_log_error(SIRIX_LOG_WARN, "leaving behind what does not end", &err);
+            _exit(EXIT_SUCCESS);
+        }
+        sirix_mcp_server_deinit(&server);
+    }
+    sirix_backend_stop(backend);
+    (void)close(stop_fd);
+    if (status != SIRIX_OK) {
+        sirix_log_error(SIRIX_LOG_ERROR, "ended by an error", &err);
+    }
+    return status == SIRIX_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* Whether what is served may be reached from there. */
+static enum sirix_status check_transport(const struct sirix_settings *settings,
+                                         struct sirix_error *err)
+{
+    bool is_loopback = true;
+    enum sirix_status status =
+        is_http(settings) ? sirix_http_check_address(settings->http_listen, &is_loopback, err)
+                          : SIRIX_OK;
+
+    if (status == SIRIX_OK && !is_loopback) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                   "httpListen is no loopback address; serving others needs "
+                                   "authentication, which is not in this version");
+        sirix_error_set_field(err, "httpListen");
+    }
+    return status;
+}
+
+/* The descriptor of --ready-fd, or -1. */
+static enum sirix_status take_ready_fd(const struct sirix_options *options, int *out,
+                                       struct sirix_error *err)
+{
+    char *end = NULL;
+
+    *out = -1;
+    if (options->ready_fd == NULL) {
+        return SIRIX_OK;
+    }
+    errno = 0;
+    const long fd = strtol(options->ready_fd, &end, 10);
+    if (errno != 0 || *end != '\0' || fd < 0 || fd > INT_MAX || fcntl((int)fd, F_GETFD) < 0) {
+        return sirix_fail(err, SIRIX_INVALID, "--ready-fd %.20s is no open descriptor",
+                          options->ready_fd);
+    }
+    *out = (int)fd;
+    return SIRIX_OK;
+}
+
+int sirix_gateway_main(int argc, char **argv, const struct sirix_mcp_registry *registry)
+{
+    struct sirix_options options = {0};
+    struct sirix_settings settings;
+    struct sirix_error err = {0};
+    int ready_fd = -1;
+    int code = EXIT_USAGE;
+
+    if (sirix_options_parse(argc, argv, &options, &err) != SIRIX_OK) {
+        return complain(&err);
+    }
+    if (options.help) {
+        return print_help();
+    }
+    if (options.version) {
+        return printf("sirix-mcp %s\n", SIRIX_VERSION) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    }
+    if (sirix_options_settings(&options, &settings, &err) != SIRIX_OK) {
+        return complain(&err);
+    }
+    if (check_transport(&settings, &err) != SIRIX_OK ||
+        take_ready_fd(&options, &ready_fd, &err) != SIRIX_OK) {
+        code = complain(&err);
+    } else {
+        sirix_log_setup(SIRIX_LOG_WARN, STDERR_FILENO, NULL);
+        warn(&settings);
+        code =
+            options.check_config ? print_settings(&settings) : serve(&settings, registry, ready_fd);
+    }
+    sirix_settings_deinit(&settings);
+    return code;
+}

@@ -1,0 +1,352 @@
+/* One request and its answer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "transport/http_internal.h"
+
+/* --- Life ------------------------------------------------------------------------------------------ */
+
+struct sirix_exchange *sirix_exchange_new(struct sirix_http *http, struct sirix_connection *slot)
+{
+    struct sirix_exchange *exchange = calloc(1, sizeof(*exchange));
+
+    if (exchange == NULL) {
+        return NULL;
+    }
+    if (sirix_call_cancel_new(&exchange->cancel.call, NULL) != SIRIX_OK) {
+        free(exchange);
+        return NULL;
+    }
+    exchange->http = http;
+    exchange->slot = slot;
+    atomic_init(&exchange->references, 1);
+    sirix_buf_init(&exchange->body, http->options.body_bytes_max);
+    sirix_buf_init(&exchange->events, SIZE_MAX);
+    sirix_buf_init(&exchange->answer, SIZE_MAX);
+    sirix_arena_init(&exchange->arena, SIRIX_JSONRPC_MEMORY_BYTES_MAX);
+    (void)pthread_mutex_init(&exchange->mutex, NULL);
+    pthread_condattr_t attributes;
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&exchange->changed, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    return exchange;
+}
+
+void sirix_exchange_unref(struct sirix_exchange *exchange)
+{
+    if (atomic_fetch_sub(&exchange->references, 1) != 1) {
+        return;
+    }
+    (void)atomic_fetch_sub(&exchange->http->waiting_bytes, exchange->counted_bytes);
+    sirix_mcp_request_close(&exchange->request);
+    sirix_buf_deinit(&exchange->body);
+    sirix_buf_deinit(&exchange->events);
+    sirix_buf_deinit(&exchange->answer);
+    sirix_arena_deinit(&exchange->arena);
+    sirix_call_cancel_free(exchange->cancel.call);
+    (void)pthread_cond_destroy(&exchange->changed);
+    (void)pthread_mutex_destroy(&exchange->mutex);
+    free(exchange);
+}
+
+static void activate(struct sirix_exchange *exchange)
+{
+    struct sirix_http *http = exchange->http;
+
+    (void)pthread_mutex_lock(&http->mutex);
+    exchange->next = http->active;
+    http->active = exchange;
+    exchange->is_active = true;
+    (void)pthread_mutex_unlock(&http->mutex);
+}
+
+bool sirix_exchange_is_served(struct sirix_exchange *exchange)
+{
+    struct sirix_http *http = exchange->http;
+
+    (void)pthread_mutex_lock(&http->mutex);
+    const bool was_active = exchange->is_active;
+    for (struct sirix_exchange **at = &http->active; *at != NULL; at = &(*at)->next) {
+        if (*at == exchange) {
+            *at = exchange->next;
+            break;
+        }
+    }
+    exchange->is_active = false;
+    if (http->active == NULL) {
+        (void)pthread_cond_broadcast(&http->idle);
+    }
+    (void)pthread_mutex_unlock(&http->mutex);
+    return was_active;
+}
+
+/* --- Answers --------------------------------------------------------------------------------------- */
+
+static enum MHD_Result queue_response(struct sirix_exchange *exchange,
+                                      struct MHD_Connection *connection, unsigned status,
+                                      struct MHD_Response *response)
+{
+    enum MHD_Result result = MHD_NO;
+
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    if (exchange->http->is_ending) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    }
+    sirix_connections_enter(&exchange->http->connections, exchange->slot, SIRIX_CONNECTION_WRITE);
+    result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* Queues JSON text, which is given away; none: an answer without a body. */
+static enum MHD_Result respond(struct sirix_exchange *exchange, struct MHD_Connection *connection,
+                               unsigned status, struct sirix_buf *json)
+{
+    struct MHD_Response *response = NULL;
+    uint8_t *data = NULL;
+    size_t len = 0;
+
+    sirix_buf_take(json, &data, &len);
+    response = MHD_create_response_from_buffer(
+        len, data, data == NULL ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
+    if (response == NULL) {
+        free(data);
+        return MHD_NO;
+    }
+    if (len != 0) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    }
+    if (status == SIRIX_HTTP_METHOD_NOT_ALLOWED) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_POST);
+    }
+    return queue_response(exchange, connection, status, response);
+}
+
+enum MHD_Result sirix_exchange_refuse(struct sirix_exchange *exchange,
+                                      struct MHD_Connection *connection,
+                                      const struct sirix_http_refusal *refusal)
+{
+    static const struct sirix_bytes no_id = {.data = NULL, .len = 0};
+    struct sirix_error error = {0};
+    struct sirix_buf json;
+
+    sirix_buf_init(&json, SIZE_MAX);
+    (void)sirix_fail(&error, SIRIX_INVALID, "%s", refusal->text);
+    if (sirix_jsonrpc_write_error(&json, no_id, SIRIX_JSONRPC_INVALID_REQUEST, &error, NULL,
+                                  NULL) != SIRIX_OK) {
+        sirix_buf_clear(&json);
+    }
+    enum MHD_Result result = respond(exchange, connection, refusal->status, &json);
+    sirix_buf_deinit(&json);
+    return result;
+}
+
+/* --- Serving --------------------------------------------------------------------------------------- */
+
+/* The client has gone: with the lock of the connections held. */
+static void cancel_exchange(void *context)
+{
+    struct sirix_exchange *exchange = context;
+
+    sirix_mcp_cancel_set(&exchange->cancel);
+    sirix_pending_wake(exchange->http->server->pending);
+}
+
+/* Appends the answers to a batch, one after the other; none: there was nothing to answer. */
+static enum sirix_status answer_batch(struct sirix_exchange *exchange, struct sirix_buf *out,
+                                      struct sirix_error *err)
+{
+    enum sirix_status status = sirix_buf_append_u8(out, '[', err);
+
+    for (size_t i = 0; i < exchange->input.count && status == SIRIX_OK; i++) {
+        const struct sirix_jsonrpc_message *message = &exchange->input.messages[i];
+        struct sirix_mcp_request request;
+
+        if (!message->is_faulty && message->kind == SIRIX_JSONRPC_RESPONSE) {
+            sirix_mcp_take_answer(exchange->http->server, message);
+        }
+        if (!message->is_faulty && message->kind != SIRIX_JSONRPC_REQUEST) {
+            continue;
+        }
+        sirix_mcp_request_open(&request, exchange->http->server, NULL, &exchange->headers,
+                               &exchange->arena, message);
+        request.context.cancel = &exchange->cancel;
+        status = out->len == 1 ? SIRIX_OK : sirix_buf_append_u8(out, ',', err);
+        if (status == SIRIX_OK) {
+            status = sirix_mcp_answer(&request, out, err);
+        }
+        sirix_mcp_request_close(&request);
+    }
+    if (status == SIRIX_OK && out->len == 1) {
+        sirix_buf_clear(out);
+        return SIRIX_OK;
+    }
+    return status == SIRIX_OK ? sirix_buf_append_u8(out, ']', err) : status;
+}
+
+static bool may_batch(const struct sirix_exchange *exchange)
+{
+    const char *version = exchange->headers.version;
+
+    /* Who names no revision may be of the one that has batches. */
+    return version == NULL || sirix_mcp_has_batches(sirix_mcp_version_find(
+                                  (struct sirix_bytes){version, strlen(version)}));
+}
+
+static void refuse_batch(struct sirix_exchange *exchange)
+{
+    struct sirix_jsonrpc_message *message = &exchange->input.messages[0];
+
+    *message = (struct sirix_jsonrpc_message){.is_faulty = true};
+    message->fault.code = SIRIX_JSONRPC_INVALID_REQUEST;
+    (void)sirix_fail_reason(&message->fault.error, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                            "batches are part of protocol revision %s alone",
+                            sirix_mcp_version_name(SIRIX_MCP_2025_03_26));
+    exchange->input.is_batch = false;
+}
+
+/* Serves a single request on this thread, or beside it; *out_is_streamed: as a stream. */
+static enum sirix_status serve_request(struct sirix_exchange *exchange, bool *out_is_streamed,
+                                       struct sirix_error *err)
+{
+    struct sirix_mcp_request *request = &exchange->request;
+
+    sirix_mcp_request_open(request, exchange->http->server, NULL, &exchange->headers,
+                           &exchange->arena, &exchange->input.messages[0]);
+    request->context.cancel = &exchange->cancel;
+    if (sirix_mcp_is_modern(request->context.version)) {
+        sirix_connections_watch(&exchange->http->connections, exchange->slot, cancel_exchange,
+                                exchange);
+    }
+    if (sirix_mcp_is_listening(request) && !exchange->accepts_events) {
+        struct sirix_error failure = {0};
+
+        (void)sirix_fail(&failure, SIRIX_INVALID, "Accept must have text/event-stream to listen");
+        return sirix_mcp_refuse(request, &failure, &exchange->answer, err);
+    }
+    return sirix_stream_is_wanted(exchange) ? sirix_stream_serve(exchange, out_is_streamed, err)
+                                            : sirix_mcp_answer(request, &exchange->answer, err);
+}
+
+/* Serves what came; *out_status is 0 where the answer is a stream. */
+static enum sirix_status serve(struct sirix_exchange *exchange, unsigned *out_status,
+                               struct sirix_error *err)
+{
+    const struct sirix_jsonrpc_message *message = NULL;
+    bool is_streamed = false;
+    enum sirix_status status = sirix_jsonrpc_read(&exchange->arena, sirix_buf_view(&exchange->body),
+                                                  &exchange->input, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    sirix_buf_deinit(&exchange->body);
+    if (exchange->input.is_batch && !may_batch(exchange)) {
+        refuse_batch(exchange);
+    }
+    if (exchange->input.is_batch) {
+        status = answer_batch(exchange, &exchange->answer, err);
+        *out_status = exchange->answer.len == 0 ? SIRIX_HTTP_ACCEPTED : SIRIX_HTTP_OK;
+        return status;
+    }
+    message = &exchange->input.messages[0];
+    if (message->is_faulty || message->kind == SIRIX_JSONRPC_REQUEST) {
+        status = serve_request(exchange, &is_streamed, err);
+        *out_status = is_streamed ? 0 : (unsigned)exchange->request.http_status;
+        return status;
+    }
+    if (message->kind == SIRIX_JSONRPC_RESPONSE) {
+        sirix_mcp_take_answer(exchange->http->server, message);
+    }
+    *out_status = SIRIX_HTTP_ACCEPTED;
+    return SIRIX_OK;
+}
+
+enum MHD_Result sirix_exchange_serve(struct sirix_exchange *exchange,
+                                     struct MHD_Connection *connection)
+{
+    static const struct sirix_http_refusal lost = {SIRIX_HTTP_UNAVAILABLE,
+                                                   "the answer could not be made"};
+    struct sirix_http *http = exchange->http;
+    struct sirix_error error = {0};
+    unsigned status_code = 0;
+
+    sirix_connections_enter(&http->connections, exchange->slot, SIRIX_CONNECTION_WORK);
+    /* The library would take a long call for an idle client. */
+    (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
+    activate(exchange);
+    const enum sirix_status status = serve(exchange, &status_code, &error);
+    if (status != SIRIX_OK) {
+        (void)sirix_exchange_is_served(exchange);
+        sirix_log_error(SIRIX_LOG_ERROR, "an answer could not be made", &error);
+        return sirix_exchange_refuse(exchange, connection, &lost);
+    }
+    if (status_code == 0) {
+        return sirix_stream_queue(exchange, connection);
+    }
+    if (!exchange->accepts_json && exchange->answer.len != 0) {
+        exchange->is_done = true;
+        (void)sirix_exchange_is_served(exchange);
+        return sirix_stream_queue(exchange, connection);
+    }
+    (void)sirix_exchange_is_served(exchange);
+    sirix_connections_unwatch(&http->connections, exchange->slot);
+    (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                                    (unsigned)SIRIX_HTTP_IDLE_S);
+    return respond(exchange, connection, status_code, &exchange->answer);
+}
+
+void sirix_exchange_complete(struct sirix_exchange *exchange)
+{
+    struct sirix_http *http = exchange->http;
+
+    sirix_connections_unwatch(&http->connections, exchange->slot);
+    sirix_connections_enter(&http->connections, exchange->slot, SIRIX_CONNECTION_HEAD);
+    (void)pthread_mutex_lock(&exchange->mutex);
+    exchange->is_gone = true;
+    (void)pthread_mutex_unlock(&exchange->mutex);
+    if (exchange->is_listening && sirix_exchange_is_served(exchange)) {
+        sirix_events_remove(http->server->events, &exchange->listener);
+    }
+    if (sirix_mcp_is_modern(exchange->request.context.version)) {
+        /* No effect where the answer has been given. */
+        cancel_exchange(exchange);
+    }
+    sirix_exchange_unref(exchange);
+}
+
+void sirix_exchange_end_all(struct sirix_http *http, bool cancel)
+{
+    struct sirix_exchange *ended = NULL;
+
+    (void)pthread_mutex_lock(&http->mutex);
+    for (struct sirix_exchange **at = &http->active; *at != NULL;) {
+        struct sirix_exchange *exchange = *at;
+
+        if (cancel) {
+            cancel_exchange(exchange);
+        }
+        if (exchange->is_listening) {
+            *at = exchange->next;
+            exchange->is_active = false;
+            exchange->next = ended;
+            ended = exchange;
+            (void)atomic_fetch_add(&exchange->references, 1);
+        } else {
+            at = &exchange->next;
+        }
+    }
+    (void)pthread_mutex_unlock(&http->mutex);
+    while (ended != NULL) {
+        struct sirix_exchange *exchange = ended;
+
+        ended = exchange->next;
+        sirix_events_remove(http->server->events, &exchange->listener);
+        sirix_stream_finish(exchange);
+        sirix_exchange_unref(exchange);
+    }
+}
