@@ -338,6 +338,11 @@ static enum sirix_status set_context(struct sirix_query *query, struct sirix_que
         if (status == SIRIX_OK) {
             status = sirix_run_one(run, query->plan->context, &run->focus.item, err);
         }
+        if (status == SIRIX_OK && run->focus.item.kind == SIRIX_ITEM_NONE) {
+            return sirix_query_fail_at(err, query->plan->context->line,
+                                       query->plan->context->column, "XPTY0004",
+                                       "the context item is an empty sequence");
+        }
     }
     run->focus.position = 1;
     run->focus.last = 1;

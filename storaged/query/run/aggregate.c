@@ -149,14 +149,49 @@ static enum sirix_status take_sum(struct sirix_sink *sink, struct sirix_run *run
                                   const struct sirix_item *item, struct sirix_query_error *err)
 {
     struct sum_sink *at = (struct sum_sink *)sink;
-    struct sirix_item atom = {0};
-    enum sirix_status status = sirix_item_atomise(*item, &atom, err);
+    struct sirix_sequence atoms = {0};
+    enum sirix_status status = SIRIX_OK;
 
-    if (status == SIRIX_OK) {
-        status = sirix_sum_add(&run->work, &at->sum, atom, err);
-        run->kept += sirix_item_has_memory(&at->sum.total) ? 1 : 0;
+    if (item->kind == SIRIX_ITEM_ARRAY) { /* Atomising one gives all its values. */
+        status = sirix_array_flatten(&run->work, *item, &atoms, err);
+        for (size_t i = 0; i < atoms.count && status == SIRIX_OK; i++) {
+            const struct sirix_item atom = sirix_sequence_at(&atoms, i);
+
+            status = take_sum(sink, run, &atom, err);
+        }
+        return status;
     }
+    if (!sirix_item_is_atomic(*item)) {
+        struct sirix_item none = {0};
+
+        return sirix_item_atomise(*item, &none, err);
+    }
+    status = sirix_sum_add(&run->work, &at->sum, *item, err);
+    run->kept += sirix_item_has_memory(&at->sum.total) ? 1 : 0;
     return status;
+}
+
+/* Of a range without counting it out. */
+static enum sirix_status sum_range(struct sirix_run *run, const struct sirix_plan *argument,
+                                   struct sirix_sum *sum, struct sirix_query_error *err)
+{
+    struct sirix_sequence range = {0};
+    struct sirix_item ends = {0};
+    enum sirix_status status = sirix_run_range(run, argument, &range, err);
+
+    if (status != SIRIX_OK || range.count == 0) {
+        return status;
+    }
+    sum->count = range.count;
+    status = sirix_item_arithmetic(&run->work, SIRIX_ADD, sirix_item_integer(range.first),
+                                   sirix_sequence_at(&range, range.count - 1), &ends, err);
+    if (status == SIRIX_OK) {
+        status = sirix_item_arithmetic(&run->work, SIRIX_MULTIPLY, ends,
+                                       sirix_item_integer((int64_t)range.count), &ends, err);
+    }
+    return status == SIRIX_OK ? sirix_item_arithmetic(&run->work, SIRIX_INTEGER_DIVIDE, ends,
+                                                      sirix_item_integer(2), &sum->total, err)
+                              : status;
 }
 
 static enum sirix_status sum_items(struct sirix_run *run, const struct sirix_plan *argument,
@@ -164,7 +199,9 @@ static enum sirix_status sum_items(struct sirix_run *run, const struct sirix_pla
 {
     struct sum_sink at = {.sink = {.take = take_sum, .want = UINT64_MAX}};
     const uint64_t kept = run->kept;
-    enum sirix_status status = sirix_run_push(run, argument, &at.sink, err);
+    enum sirix_status status = argument->kind == SIRIX_PLAN_RANGE
+                                   ? sum_range(run, argument, &at.sum, err)
+                                   : sirix_run_push(run, argument, &at.sink, err);
 
     run->kept = kept;
     if (status == SIRIX_OK && at.sum.count == 0) {
@@ -258,6 +295,12 @@ static enum sirix_status best_item(struct sirix_run *run, const struct sirix_pla
     return status;
 }
 
+/* No evaluation counts a range out to add it up. */
+static bool is_range_sum(enum aggregate_kind kind, const struct sirix_plan *argument)
+{
+    return (kind == AGGREGATE_SUM || kind == AGGREGATE_AVG) && argument->kind == SIRIX_PLAN_RANGE;
+}
+
 enum sirix_status sirix_run_aggregate(struct sirix_run *run, const struct sirix_plan *plan,
                                       struct sirix_item *out, bool *out_known,
                                       struct sirix_query_error *err)
@@ -269,7 +312,8 @@ enum sirix_status sirix_run_aggregate(struct sirix_run *run, const struct sirix_
     enum sirix_status status = SIRIX_OK;
 
     *out_known = true;
-    switch (run->naive && kind > AGGREGATE_NOT ? AGGREGATE_NONE : kind) {
+    switch (run->naive && kind > AGGREGATE_NOT && !is_range_sum(kind, argument) ? AGGREGATE_NONE
+                                                                                : kind) {
     case AGGREGATE_COUNT:
         return count_items(run, argument, out, err);
     case AGGREGATE_EXISTS:

@@ -208,24 +208,46 @@ static enum sirix_status call_user(struct sirix_run *run, const struct sirix_pla
 
 /* --- Function items -------------------------------------------------------------------------------- */
 
-static enum sirix_status give_names(struct sirix_run *run, struct sirix_item object,
+/* The names of the fields of all objects, each once, in the order in which they appear. */
+static enum sirix_status give_names(struct sirix_run *run, const struct sirix_sequence *objects,
                                     struct sirix_sink *sink, struct sirix_query_error *err)
 {
-    struct sirix_cursor cursor;
-    enum sirix_status status = sirix_cursor_start(&run->work, object, &cursor, err);
+    struct sirix_item seen = {0};
+    enum sirix_status status = sirix_object_new(&run->work, 8, &seen, err);
 
-    while (status == SIRIX_OK) {
-        struct sirix_bytes name = {0};
-        struct sirix_item child = {0};
-        struct sirix_item item = {0};
+    for (size_t i = 0; i < objects->count && status == SIRIX_OK; i++) {
+        const struct sirix_item object = sirix_sequence_at(objects, i);
+        struct sirix_cursor cursor;
 
-        status = sirix_cursor_next(&run->work, &cursor, &name, &child, err);
-        if (status != SIRIX_OK || child.kind == SIRIX_ITEM_NONE) {
-            break;
+        if (object.kind != SIRIX_ITEM_OBJECT) {
+            continue;
         }
-        status = sirix_item_new_string(&run->work, name, &item, err);
-        if (status == SIRIX_OK) {
-            status = sink->take(sink, run, &item, err);
+        status = sirix_cursor_start(&run->work, object, &cursor, err);
+        while (status == SIRIX_OK) {
+            struct sirix_bytes name = {0};
+            struct sirix_item child = {0};
+            struct sirix_item item = {0};
+            struct sirix_item before = {0};
+
+            status = sirix_work_tick(&run->work, 1, err);
+            if (status == SIRIX_OK) {
+                status = sirix_cursor_next(&run->work, &cursor, &name, &child, err);
+            }
+            if (status != SIRIX_OK || child.kind == SIRIX_ITEM_NONE) {
+                break;
+            }
+            status = sirix_object_field(&run->work, seen, name, &before, err);
+            if (status != SIRIX_OK || before.kind != SIRIX_ITEM_NONE) {
+                continue;
+            }
+            status = sirix_item_new_string(&run->work, name, &item, err);
+            if (status == SIRIX_OK) {
+                status = sirix_object_add(&run->work, seen, sirix_item_bytes(item),
+                                          sirix_item_null(), err);
+            }
+            if (status == SIRIX_OK) {
+                status = sink->take(sink, run, &item, err);
+            }
         }
     }
     return status;
@@ -243,11 +265,10 @@ static enum sirix_status call_container(struct sirix_run *run, const struct siri
     uint64_t position = 0;
 
     if (plan->child_count == 1) {
-        return base.kind == SIRIX_ITEM_ARRAY ? sirix_run_children(run, &base, sink, err)
-                                             : give_names(run, base, sink, err);
+        return sirix_run_children(run, &base, sink, err);
     }
     if (plan->child_count > 2) {
-        return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
+        return sirix_query_fail_at(err, plan->line, plan->column, "JNTY0018",
                                    "an object or array is called with one key");
     }
     enum sirix_status status = sirix_run_atom(run, plan->children[1], &key, err);
@@ -259,11 +280,13 @@ static enum sirix_status call_container(struct sirix_run *run, const struct siri
         if (status == SIRIX_OK) {
             status = sirix_object_field(&run->work, base, name, &found, err);
         }
-    } else if (key.kind != SIRIX_ITEM_INTEGER) {
-        return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
-                                   "a position in an array is an integer, not %s",
-                                   sirix_type_name((enum sirix_type)key.type));
     } else {
+        if (key.kind != SIRIX_ITEM_INTEGER) {
+            status = sirix_item_cast(&run->work, key, SIRIX_TYPE_INTEGER, &key, err);
+        }
+        if (status != SIRIX_OK || key.kind != SIRIX_ITEM_INTEGER) {
+            return status; /* A huge one is in no array. */
+        }
         status = sirix_container_size(&run->work, base, &size, err);
         if (status == SIRIX_OK && !(from_one && key.value.integer < 1) &&
             sirix_run_position(key.value.integer - (from_one ? 1 : 0), size, &position)) {
@@ -286,8 +309,16 @@ static enum sirix_status call_dynamic(struct sirix_run *run, const struct sirix_
     bool partial = false;
     enum sirix_status status = sirix_run_all(run, plan->children[0], &functions, err);
 
-    if (status != SIRIX_OK || functions.count == 0) {
+    if (status != SIRIX_OK) {
         return status;
+    }
+    if (functions.count == 0) {
+        return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
+                                   "an empty sequence is no function and cannot be called");
+    }
+    item = sirix_sequence_at(&functions, 0);
+    if (count == 0 && item.kind == SIRIX_ITEM_OBJECT) {
+        return give_names(run, &functions, sink, err);
     }
     for (size_t i = 0; i < count; i++) {
         partial = partial || plan->children[1 + i]->kind == SIRIX_PLAN_PLACEHOLDER;

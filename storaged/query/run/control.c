@@ -21,6 +21,19 @@ static enum sirix_status choose(struct sirix_run *run, const struct sirix_plan *
 }
 
 /* One atomic item or none: what switch compares. */
+static enum sirix_status switch_operand(struct sirix_run *run, const struct sirix_plan *plan,
+                                        struct sirix_item *out, struct sirix_query_error *err)
+{
+    enum sirix_status status = sirix_run_one(run, plan, out, err);
+
+    if (status == SIRIX_OK && out->kind != SIRIX_ITEM_NONE && !sirix_item_is_atomic(*out)) {
+        return sirix_query_fail_at(err, plan->line, plan->column, "JNTY0004",
+                                   "switch compares atomic values, not %s",
+                                   sirix_type_name((enum sirix_type)out->type));
+    }
+    return status;
+}
+
 static enum sirix_status switch_case(struct sirix_run *run, const struct sirix_plan *option,
                                      struct sirix_item operand, bool *out_matches,
                                      struct sirix_query_error *err)
@@ -28,7 +41,7 @@ static enum sirix_status switch_case(struct sirix_run *run, const struct sirix_p
     *out_matches = false;
     for (uint32_t i = 0; i + 1 < option->child_count && !*out_matches; i++) {
         struct sirix_item value = {0};
-        enum sirix_status status = sirix_run_atom(run, option->children[i], &value, err);
+        enum sirix_status status = switch_operand(run, option->children[i], &value, err);
 
         if (status != SIRIX_OK) {
             return status;
@@ -43,7 +56,7 @@ static enum sirix_status switch_on(struct sirix_run *run, const struct sirix_pla
 {
     const uint32_t last = plan->child_count - 1;
     struct sirix_item operand = {0};
-    enum sirix_status status = sirix_run_atom(run, plan->children[0], &operand, err);
+    enum sirix_status status = switch_operand(run, plan->children[0], &operand, err);
 
     for (uint32_t i = 1; i < last && status == SIRIX_OK; i++) {
         const struct sirix_plan *option = plan->children[i];

@@ -173,7 +173,7 @@ static enum sirix_status compare(struct sirix_run *run, const struct sirix_plan 
     bool result = false;
     enum sirix_status status = sirix_run_atom(run, plan->children[0], &left, err);
 
-    if (status == SIRIX_OK) {
+    if (status == SIRIX_OK && left.kind != SIRIX_ITEM_NONE) {
         status = sirix_run_atom(run, plan->children[1], &right, err);
     }
     if (status != SIRIX_OK) {

@@ -28,10 +28,15 @@ enum sirix_status sirix_run_key(struct sirix_run *run, const struct sirix_plan *
         *out = sirix_item_bytes(key->item);
         return SIRIX_OK;
     }
-    enum sirix_status status = sirix_run_atom(run, key, &item, err);
+    enum sirix_status status = sirix_run_one(run, key, &item, err);
     if (status == SIRIX_OK && item.kind == SIRIX_ITEM_NONE) {
         return sirix_query_fail_at(err, key->line, key->column, "XPTY0004",
                                    "a field name is expected, not an empty sequence");
+    }
+    if (status == SIRIX_OK && !sirix_item_is_atomic(item)) {
+        return sirix_query_fail_at(err, key->line, key->column, "JNTY0004",
+                                   "a field name is a string, not %s",
+                                   sirix_type_name((enum sirix_type)item.type));
     }
     return status == SIRIX_OK ? sirix_item_text(&run->work, item, out, err) : status;
 }
@@ -235,15 +240,26 @@ static enum sirix_status member(struct sirix_run *run, const struct sirix_plan *
                                 struct sirix_query_error *err)
 {
     const int64_t first = (plan->flags & SIRIX_PLAN_MEMBER_FROM_0) != 0 ? 0 : 1;
+    struct sirix_sequence keys = {0};
     struct sirix_item index = {0};
     struct sirix_item found = {0};
 
     if (base->kind != SIRIX_ITEM_ARRAY) {
         return SIRIX_OK;
     }
-    enum sirix_status status = sirix_run_atom(run, plan->children[1], &index, err);
-    if (status != SIRIX_OK || index.kind == SIRIX_ITEM_NONE) {
+    enum sirix_status status = sirix_run_all(run, plan->children[1], &keys, err);
+    if (status != SIRIX_OK || keys.count == 0) {
         return status;
+    }
+    if (keys.count > 1) {
+        return sirix_query_fail_at(err, plan->line, plan->column, "JNTY0018",
+                                   "one position is looked up at a time, not %zu", keys.count);
+    }
+    index = sirix_sequence_at(&keys, 0);
+    if (!sirix_item_is_atomic(index)) {
+        return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
+                                   "a position in an array is an integer, not %s",
+                                   sirix_type_name((enum sirix_type)index.type));
     }
     if (index.kind != SIRIX_ITEM_INTEGER) {
         if (index.kind == SIRIX_ITEM_BIG_INTEGER) {

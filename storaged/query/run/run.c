@@ -82,6 +82,24 @@ enum sirix_status sirix_run_frame(struct sirix_run *run, uint32_t slot_count,
     return status;
 }
 
+static enum sirix_status check_global(struct sirix_run *run, const struct sirix_plan_global *global,
+                                      const struct sirix_sequence *value,
+                                      struct sirix_query_error *err)
+{
+    char type[128];
+    bool matches = false;
+    enum sirix_status status =
+        sirix_sequence_matches(&run->work, value, &global->type, &matches, err);
+
+    if (status == SIRIX_OK && !matches) {
+        sirix_sequence_type_show(&global->type, type, sizeof(type));
+        return sirix_query_fail_at(err, global->line, global->column, "XPTY0004",
+                                   "the value of $%.*s is not of type %s", (int)global->name.len,
+                                   (const char *)global->name.data, type);
+    }
+    return status;
+}
+
 static enum sirix_status evaluate_global(struct sirix_run *run,
                                          const struct sirix_plan_global *global,
                                          struct sirix_sequence *out, struct sirix_query_error *err)
@@ -110,10 +128,7 @@ static enum sirix_status evaluate_global(struct sirix_run *run,
         run->focus = focus;
         sirix_arena_rewind(run->frames, mark);
     }
-    if (status == SIRIX_OK && global->typed) {
-        status = sirix_sequence_convert(&run->work, out, &global->type, "the variable", out, err);
-    }
-    return status;
+    return status == SIRIX_OK && global->typed ? check_global(run, global, out, err) : status;
 }
 
 enum sirix_status sirix_run_global_value(struct sirix_run *run, uint32_t number,
@@ -320,10 +335,16 @@ static enum sirix_status one_pushed(struct sirix_run *run, const struct sirix_pl
                                     struct sirix_item *out, struct sirix_query_error *err)
 {
     struct one_sink one = {.sink = {.take = take_one, .want = 2}};
+    const struct sirix_arena_mark mark = sirix_arena_mark(run->work.arena);
     const uint64_t kept = run->kept;
     enum sirix_status status = sirix_run_push(run, plan, &one.sink, err);
 
-    run->kept = kept;
+    if ((plan->flags & SIRIX_PLAN_UPDATING) == 0) {
+        run->kept = kept;
+        if (status == SIRIX_OK && !sirix_item_has_memory(&one.item)) {
+            sirix_arena_rewind(run->work.arena, mark); /* All that is left of it is the item. */
+        }
+    }
     if (status == SIRIX_OK) {
         *out = one.item;
     }
@@ -440,6 +461,10 @@ enum sirix_status sirix_run_atom(struct sirix_run *run, const struct sirix_plan 
         *out = item;
         return SIRIX_OK;
     }
+    if (item.kind == SIRIX_ITEM_ARRAY) {
+        return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
+                                   "an atomic value is expected, not an array");
+    }
     return located(sirix_item_atomise(item, out, err), plan, err);
 }
 
@@ -517,12 +542,16 @@ enum sirix_status sirix_run_truth(struct sirix_run *run, const struct sirix_plan
 {
     struct truth_sink truth = {.sink = {.take = take_truth, .want = 2}};
     struct sirix_sequence items = {.items = truth.items};
+    const struct sirix_arena_mark mark = sirix_arena_mark(run->work.arena);
     const uint64_t kept = run->kept;
     bool many = false;
     enum sirix_status status = sirix_run_few(run, plan, &truth.items[0], &many, err);
 
     if (status == SIRIX_OK && !many && truth.items[0].kind == SIRIX_ITEM_BOOLEAN) {
         *out = truth.items[0].value.boolean;
+        if (run->kept == kept) {
+            sirix_arena_rewind(run->work.arena, mark);
+        }
         return SIRIX_OK;
     }
     if (status == SIRIX_OK && !many) {

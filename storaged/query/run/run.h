@@ -160,7 +160,7 @@ enum sirix_status sirix_run_one(struct sirix_run *run, const struct sirix_plan *
                                 struct sirix_item *out,
                                 struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
-/* The same, atomised; FOTY0013. */
+/* The same, which has to be atomic; XPTY0004. */
 enum sirix_status sirix_run_atom(struct sirix_run *run, const struct sirix_plan *plan,
                                  struct sirix_item *out,
                                  struct sirix_query_error *err) SIRIX_MUST_CHECK;
