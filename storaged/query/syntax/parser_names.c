@@ -197,7 +197,7 @@ static bool decode_escape(struct decoder *decoder)
     if (byte == 'u') {
         return decode_unicode(decoder);
     }
-    if (found != NULL) {
+    if (found != NULL && (byte != '"' || decoder->quote == '"')) {
         decoder->to[decoder->len++] = (uint8_t)to[found - from];
         return true;
     }

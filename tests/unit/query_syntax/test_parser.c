@@ -291,6 +291,7 @@ static void the_dialect_decides_about_escapes(void **state)
     assert_tree("\"a&amp;&#65;&#x42;\\n\"", SIRIX_SYNTAX_XQUERY, "\"a&AB\\n\"");
     assert_tree("xquery version '3.1'; \"&lt;\\p\"", SIRIX_SYNTAX_SIRIX, "\"<\\p\"");
     assert_mistake("'\\x'", SIRIX_SYNTAX_JSONIQ, "XPST0003");
+    assert_mistake("'\\\"'", SIRIX_SYNTAX_JSONIQ, "XPST0003");
     assert_mistake("\"&nope;\"", SIRIX_SYNTAX_XQUERY, "XPST0003");
     assert_mistake("\"&#0;\"", SIRIX_SYNTAX_XQUERY, "XPST0003");
     assert_mistake("\"&\"", SIRIX_SYNTAX_XQUERY, "XPST0003");
