@@ -1,12 +1,17 @@
 /* count, exists, empty, sum, avg, min, max: one pass over a stream, constant memory. */
 #include "query/function/support.h"
 #include "query/function/tables.h"
+#include "query/value/datetime.h"
 
 static enum sirix_status count(struct sirix_call *call, struct sirix_sequence *out,
                                struct sirix_query_error *err)
 {
+    struct sirix_sequence rest = {0};
     int64_t items = 0;
 
+    if (sirix_iterator_rest(call->input, &rest)) {
+        return give_integer(call, (int64_t)rest.count, out, err);
+    }
     for (;; items++) {
         struct sirix_item item = {0};
         enum sirix_status status = next_input(call, &item, err);
@@ -33,10 +38,37 @@ static enum sirix_status exists(struct sirix_call *call, struct sirix_sequence *
                : give_boolean(call, is_empty == (call->function->detail != 0), out, err);
 }
 
+/* (first + last) * count / 2 */
+static enum sirix_status sum_range(struct sirix_call *call, const struct sirix_sequence *range,
+                                   struct sirix_sum *sum, struct sirix_query_error *err)
+{
+    struct sirix_work *work = call->work;
+    struct sirix_item total = {0};
+    enum sirix_status status =
+        sirix_item_arithmetic(work, SIRIX_ADD, sirix_sequence_at(range, 0),
+                              sirix_sequence_at(range, range->count - 1), &total, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_item_arithmetic(work, SIRIX_MULTIPLY, total,
+                                       sirix_item_integer((int64_t)range->count), &total, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_item_arithmetic(work, SIRIX_INTEGER_DIVIDE, total, sirix_item_integer(2),
+                                       &sum->total, err);
+        sum->count = range->count;
+    }
+    return status;
+}
+
 /* Sums up all of the stream; the parameter's type has made its items atomic. */
 static enum sirix_status sum_up(struct sirix_call *call, struct sirix_sum *sum,
                                 struct sirix_query_error *err)
 {
+    struct sirix_sequence rest = {0};
+
+    if (sirix_iterator_rest(call->input, &rest) && rest.is_range && rest.count > 0) {
+        return sum_range(call, &rest, sum, err);
+    }
     for (;;) {
         struct sirix_item item = {0};
         enum sirix_status status = next_input(call, &item, err);
@@ -130,7 +162,12 @@ static enum sirix_status take(struct sirix_call *call, struct sirix_item item,
     }
     struct sirix_item against = extreme->best.kind == SIRIX_ITEM_NONE ? item : extreme->best;
 
-    status = sirix_item_order(call->work, item, against, false, &order, err);
+    /* Durations of two kinds have an order as keys, but no least one. */
+    bool has_order = !(item.kind == SIRIX_ITEM_DURATION || against.kind == SIRIX_ITEM_DURATION ||
+                       (sirix_item_is_duration(item) && item.kind != against.kind));
+
+    status = has_order ? sirix_item_order(call->work, item, against, false, &order, err)
+                       : sirix_query_fail(err, "XPTY0004", "no order");
     if (status == SIRIX_INVALID && sirix_query_error_catchable(err)) {
         return sirix_query_fail(err, "FORG0006", "values of types %s and %s do not compare",
                                 sirix_type_name((enum sirix_type)item.type),

@@ -51,9 +51,9 @@ static const struct sirix_function rows[] = {
     ROW(FN, "floor", 1, 1, PURE, rounded, SIRIX_ROUND_FLOOR, T(NUMERIC, OPTIONAL),
         T(NUMERIC, OPTIONAL)),
     ROW(FN, "round", 1, 2, PURE, rounded, SIRIX_ROUND_HALF_UP, T(NUMERIC, OPTIONAL),
-        T(NUMERIC, OPTIONAL), T(INTEGER, ONE)),
+        T(NUMERIC, OPTIONAL), T(INTEGER, OPTIONAL)),
     ROW(FN, "round-half-to-even", 1, 2, PURE, rounded, SIRIX_ROUND_HALF_EVEN, T(NUMERIC, OPTIONAL),
-        T(NUMERIC, OPTIONAL), T(INTEGER, ONE)),
+        T(NUMERIC, OPTIONAL), T(INTEGER, OPTIONAL)),
 };
 
 const struct sirix_function_table sirix_functions_number = {rows, sizeof(rows) / sizeof(rows[0])};

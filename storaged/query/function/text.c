@@ -73,11 +73,13 @@ static enum sirix_status normalize_unicode(struct sirix_call *call, struct sirix
     return give_buffer(call, status, &buf, out, err);
 }
 
-/* What XML 1.1 calls a character, and U+0000, which JSON text may hold. */
+/* What XML calls a character. */
 static bool is_char(int64_t code_point)
 {
-    return code_point >= 0 && code_point <= SIRIX_CODE_POINT_MAX &&
-           !(code_point >= 0xd800 && code_point <= 0xdfff) && code_point != 0 &&
+    if (code_point < 0x20) {
+        return code_point == '\t' || code_point == '\n' || code_point == '\r';
+    }
+    return code_point <= SIRIX_CODE_POINT_MAX && !(code_point >= 0xd800 && code_point <= 0xdfff) &&
            code_point != 0xfffe && code_point != 0xffff;
 }
 

@@ -364,7 +364,8 @@ enum sirix_status sirix_item_matches(struct sirix_work *work, struct sirix_item 
                                      struct sirix_query_error *err)
 {
     if (!sirix_item_is(item, type->type)) {
-        *out = false;
+        *out = type->type == SIRIX_TYPE_FUNCTION && type->function == NULL &&
+               sirix_item_is_structured(item); /* function(*) */
         return SIRIX_OK;
     }
     if (type->member != NULL && sirix_item_is_structured(item)) {

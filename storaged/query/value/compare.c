@@ -301,8 +301,9 @@ enum sirix_status sirix_item_order(struct sirix_work *work, struct sirix_item a,
         }
     }
     enum relation relation = relate(work, a, b, &order);
+    bool is_duration = sirix_item_is_duration(a) && sirix_item_is_duration(b);
 
-    if (relation != RELATION_ORDER) {
+    if (relation != RELATION_ORDER && !is_duration) { /* Keys of durations sort by months first. */
         return sirix_query_fail(err, "XPTY0004", "values of types %s and %s have no order",
                                 sirix_type_name((enum sirix_type)a.type),
                                 sirix_type_name((enum sirix_type)b.type));

@@ -158,7 +158,10 @@ static bool take_digits(struct scanner *scanner, unsigned count, unsigned *out)
     return true;
 }
 
-/* -?yyyy or more digits without zeros in front; false also for one too large, told by *out_range. */
+/*
+ * -?yyyy or more digits without zeros in front, not 0000 (XSD 1.0); true for one too large, which
+ * *out_range tells.
+ */
 static bool take_year(struct scanner *scanner, int64_t *out, bool *out_range)
 {
     bool negative = take(scanner, '-');
@@ -172,7 +175,7 @@ static bool take_year(struct scanner *scanner, int64_t *out, bool *out_range)
         scanner->at++;
     }
     size_t count = (size_t)(scanner->at - start);
-    if (count < 4 || (count > 4 && *start == '0')) {
+    if (count < 4 || (count > 4 && *start == '0') || value == 0) {
         return false;
     }
     *out_range = value > YEAR_MAX;

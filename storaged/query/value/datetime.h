@@ -1,8 +1,8 @@
 /*
  * Dates, times and durations: text, parts, arithmetic, time zones.
  *
- * Years from -999,999,999 to 999,999,999, in the proleptic Gregorian calendar with a year 0 (XSD 1.1);
- * past that FODT0001. Durations up to 2^53 months or seconds: FODT0002. Seconds have nanoseconds; more
+ * Years from -999,999,999 to 999,999,999, in the proleptic Gregorian calendar with a year 0, which
+ * arithmetic may reach and text may not name; past that FODT0001. Durations up to 2^53 months or seconds: FODT0002. Seconds have nanoseconds; more
  * digits are cut.
  */
 #ifndef SIRIX_QUERY_VALUE_DATETIME_H

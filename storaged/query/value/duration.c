@@ -416,50 +416,59 @@ static enum sirix_status number_of(struct sirix_work *work, struct sirix_item du
                                  nanoseconds, out, err);
 }
 
+/* A number of seconds as a duration: nanoseconds are cut, towards zero. */
+static enum sirix_status seconds_of(struct sirix_work *work, struct sirix_item number,
+                                    struct sirix_item *out, struct sirix_query_error *err)
+{
+    struct sirix_item whole = {0};
+    struct sirix_item rest = {0};
+    int64_t seconds = 0;
+    int64_t nanoseconds = 0;
+    enum sirix_status status =
+        sirix_number_round(work, number, SIRIX_ROUND_TRUNCATE, 0, &whole, err);
+
+    if (status == SIRIX_OK && !sirix_number_to_i64(whole, &seconds)) {
+        status = overflow(err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_item_arithmetic(work, SIRIX_SUBTRACT, number, sirix_item_integer(seconds),
+                                       &rest, err);
+    }
+    if (status == SIRIX_OK) {
+        status =
+            sirix_item_arithmetic(work, SIRIX_MULTIPLY, rest, sirix_item_integer(NANO), &rest, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_number_round(work, rest, SIRIX_ROUND_TRUNCATE, 0, &rest, err);
+    }
+    if (status == SIRIX_OK && !sirix_number_to_i64(rest, &nanoseconds)) {
+        status = overflow(err);
+    }
+    return status != SIRIX_OK ? status
+                              : make_seconds((sirix_wide)seconds * NANO + nanoseconds, out, err);
+}
+
 /* A number of months or seconds as a duration like the given one. */
 static enum sirix_status duration_of(struct sirix_work *work, struct sirix_item number,
                                      enum sirix_item_kind kind, struct sirix_item *out,
                                      struct sirix_query_error *err)
 {
     struct sirix_item rounded = {0};
-    struct sirix_item scaled = {0};
     double size = fabs(sirix_number_to_double(number));
-    int64_t value = 0;
+    int64_t months = 0;
 
     if (!(size <= (double)part_max)) {
         return overflow(err);
     }
-    if (kind == SIRIX_ITEM_MONTHS) {
-        enum sirix_status status =
-            sirix_number_round(work, number, SIRIX_ROUND_HALF_UP, 0, &rounded, err);
-
-        if (status == SIRIX_OK && !sirix_number_to_i64(rounded, &value)) {
-            status = overflow(err);
-        }
-        return status != SIRIX_OK ? status : make_months(value, out, err);
+    if (kind == SIRIX_ITEM_SECONDS) {
+        return seconds_of(work, number, out, err);
     }
     enum sirix_status status =
-        sirix_number_round(work, number, SIRIX_ROUND_FLOOR, 0, &rounded, err);
-    if (status == SIRIX_OK && !sirix_number_to_i64(rounded, &value)) {
+        sirix_number_round(work, number, SIRIX_ROUND_HALF_UP, 0, &rounded, err);
+    if (status == SIRIX_OK && !sirix_number_to_i64(rounded, &months)) {
         status = overflow(err);
     }
-    if (status == SIRIX_OK) {
-        status = sirix_item_arithmetic(work, SIRIX_SUBTRACT, number, sirix_item_integer(value),
-                                       &scaled, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_item_arithmetic(work, SIRIX_MULTIPLY, scaled, sirix_item_integer(NANO),
-                                       &scaled, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_number_round(work, scaled, SIRIX_ROUND_HALF_EVEN, 0, &rounded, err);
-    }
-    int64_t nanoseconds = 0;
-    if (status == SIRIX_OK && !sirix_number_to_i64(rounded, &nanoseconds)) {
-        status = overflow(err);
-    }
-    return status != SIRIX_OK ? status
-                              : make_seconds((sirix_wide)value * NANO + nanoseconds, out, err);
+    return status != SIRIX_OK ? status : make_months(months, out, err);
 }
 
 /* duration * number, duration div number. */

@@ -202,16 +202,27 @@ void sirix_sequence_iterate(struct sirix_sequence_iterator *iterator,
         (struct sirix_sequence_iterator){.iterator.next = next_of_sequence, .sequence = sequence};
 }
 
+bool sirix_iterator_rest(const struct sirix_iterator *iterator, struct sirix_sequence *out)
+{
+    const struct sirix_sequence_iterator *over = (const struct sirix_sequence_iterator *)iterator;
+
+    if (iterator->next != next_of_sequence) {
+        return false;
+    }
+    *out = sirix_sequence_part(over->sequence, over->at, over->sequence->count - over->at);
+    return true;
+}
+
 enum sirix_status sirix_iterator_drain(struct sirix_work *work, struct sirix_iterator *iterator,
                                        struct sirix_sequence *out, struct sirix_query_error *err)
 {
     struct sirix_sequence all = {0};
 
-    if (iterator->next == next_of_sequence) { /* Share what is there already. */
+    if (sirix_iterator_rest(iterator, &all)) { /* Share what is there already. */
         struct sirix_sequence_iterator *over = (struct sirix_sequence_iterator *)iterator;
 
-        *out = sirix_sequence_part(over->sequence, over->at, over->sequence->count - over->at);
         over->at = over->sequence->count;
+        *out = all;
         return SIRIX_OK;
     }
     for (;;) {

@@ -104,6 +104,9 @@ struct sirix_sequence_iterator {
 void sirix_sequence_iterate(struct sirix_sequence_iterator *iterator,
                             const struct sirix_sequence *sequence);
 
+/* Whether an iterator goes over a sequence; what is left of it, sharing its items, without taking any. */
+bool sirix_iterator_rest(const struct sirix_iterator *iterator, struct sirix_sequence *out);
+
 /* All that is left of an iterator, in work->arena; a tick an item. */
 enum sirix_status sirix_iterator_drain(struct sirix_work *work, struct sirix_iterator *iterator,
                                        struct sirix_sequence *out,

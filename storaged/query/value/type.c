@@ -107,6 +107,14 @@ static bool occurrence_within(enum sirix_occurrence a, enum sirix_occurrence b)
     return true;
 }
 
+/* Objects and arrays are functions, too, where no signature is asked for. */
+static bool derives(const struct sirix_sequence_type *a, const struct sirix_sequence_type *b)
+{
+    return sirix_type_derives(a->type, b->type) ||
+           (b->type == SIRIX_TYPE_FUNCTION && b->function == NULL &&
+            sirix_type_derives(a->type, SIRIX_TYPE_STRUCTURED));
+}
+
 /* How deep types within types are compared; the parser's nesting limit is lower than what this guards. */
 enum { TYPE_DEPTH_MAX = 64 };
 
@@ -121,7 +129,7 @@ static bool within(const struct sirix_sequence_type *a, const struct sirix_seque
         return sirix_occurrence_allows(b->occurrence, 0);
     }
     if (!occurrence_within(a->occurrence, b->occurrence) ||
-        b->occurrence == SIRIX_OCCURRENCE_NONE || !sirix_type_derives(a->type, b->type)) {
+        b->occurrence == SIRIX_OCCURRENCE_NONE || !derives(a, b)) {
         return false;
     }
     if (b->member != NULL && (a->member == NULL || !within(a->member, b->member, depth + 1))) {
