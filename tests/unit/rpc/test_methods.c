@@ -1,0 +1,504 @@
+/*
+ * The methods of the service on a call that is no call of gRPC: each is run with each of its allocations
+ * failing, one after the other. It answers, or it fails with SIRIX_NO_MEMORY and has changed nothing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "rpc/methods/codec.h"
+#include "rpc/methods/storage.h"
+#include "service/folder.h"
+
+enum { ROUNDS_MAX = 5000, ARENA_BYTES = 32 * 1024 * 1024, TURNS_MAX = 1000 };
+
+#define PB(name)      Sirix__Storage__V1__##name
+#define PB_INIT(NAME) SIRIX__STORAGE__V1__##NAME##__INIT
+
+static char dir[64];
+static struct sirix_rpc_storage storage;
+static const struct sirix_principal tester = {.name = "tester", .role = SIRIX_ROLE_OPERATOR};
+
+/* --- Failing allocations ------------------------------------------------------------------------ */
+
+static atomic_int until_failure = -1; /* 0: the next one fails; -1: none does. */
+
+static bool fails(void)
+{
+    int left = atomic_load(&until_failure);
+
+    while (left >= 0 && !atomic_compare_exchange_weak(&until_failure, &left, left - 1)) {
+    }
+    return left == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails() ? NULL : __real_realloc(old, size);
+}
+
+/* --- A call in the place of the runtime's -------------------------------------------------------- */
+
+struct sirix_rpc_call {
+    struct sirix_arena arena;
+    struct sirix_cancel cancel;
+    const struct sirix_rpc_method *method;
+    bool ended;
+    bool written; /* A message is on its way. */
+    bool reads;
+    size_t messages;
+    size_t bytes;
+};
+
+static void send(struct sirix_rpc_call *call, const ProtobufCMessage *message)
+{
+    assert_false(call->ended);
+    assert_true(protobuf_c_message_check(message));
+    call->messages++;
+    call->bytes += protobuf_c_message_get_packed_size(message);
+}
+
+enum sirix_status sirix_rpc_call_reply(struct sirix_rpc_call *call, const ProtobufCMessage *message,
+                                       struct sirix_error *err)
+{
+    (void)err;
+    send(call, message);
+    call->ended = true;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_rpc_call_write(struct sirix_rpc_call *call, const ProtobufCMessage *message,
+                                       struct sirix_error *err)
+{
+    (void)err;
+    send(call, message);
+    call->written = true;
+    return SIRIX_OK;
+}
+
+void sirix_rpc_call_end(struct sirix_rpc_call *call)
+{
+    call->ended = true;
+}
+
+void sirix_rpc_call_read(struct sirix_rpc_call *call)
+{
+    call->reads = true;
+}
+
+struct sirix_arena *sirix_rpc_call_arena(struct sirix_rpc_call *call)
+{
+    return &call->arena;
+}
+
+void sirix_rpc_call_keep_message(struct sirix_rpc_call *call)
+{
+    (void)call; /* The test's messages live as long as the call. */
+}
+
+void *sirix_rpc_call_context(struct sirix_rpc_call *call)
+{
+    (void)call;
+    return &storage;
+}
+
+const struct sirix_principal *sirix_rpc_call_principal(const struct sirix_rpc_call *call)
+{
+    (void)call;
+    return &tester;
+}
+
+const struct sirix_cancel *sirix_rpc_call_cancel(const struct sirix_rpc_call *call)
+{
+    return &call->cancel;
+}
+
+/* Every turn is free, so nobody is woken. */
+void sirix_rpc_call_wake(struct sirix_rpc_call *call)
+{
+    (void)call;
+}
+
+void sirix_rpc_call_ref(struct sirix_rpc_call *call)
+{
+    (void)call;
+}
+
+void sirix_rpc_call_unref(struct sirix_rpc_call *call)
+{
+    (void)call;
+}
+
+uint64_t sirix_rpc_server_calls_running(const struct sirix_rpc_server *server)
+{
+    (void)server;
+    return 1;
+}
+
+uint64_t sirix_rpc_server_calls_total(const struct sirix_rpc_server *server)
+{
+    (void)server;
+    return 1;
+}
+
+bool sirix_rpc_server_draining(const struct sirix_rpc_server *server)
+{
+    (void)server;
+    return false;
+}
+
+static const struct sirix_rpc_method *find(const struct sirix_rpc_method *table, const char *name)
+{
+    while (table->path != NULL && strcmp(strrchr(table->path, '/') + 1, name) != 0) {
+        table++;
+    }
+    assert_non_null(table->path);
+    return table;
+}
+
+static enum sirix_status feed(struct sirix_rpc_call *call, void *state,
+                              const ProtobufCMessage *const *messages, struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    for (; status == SIRIX_OK && !call->ended && *messages != NULL; messages++) {
+        assert_true(call->reads);
+        call->reads = false;
+        status = call->method->message(call, state, *messages, err);
+    }
+    return status == SIRIX_OK && !call->ended ? call->method->half_closed(call, state, err)
+                                              : status;
+}
+
+/* Runs a method to its end. messages: the request, or those of a client stream; NULL ends them. */
+static enum sirix_status run(const struct sirix_rpc_method *method,
+                             const ProtobufCMessage *const *messages, struct sirix_error *err)
+{
+    struct sirix_rpc_call call = {.method = method, .cancel = {.deadline_us = UINT64_MAX}};
+    /* As the runtime has it, before the method is entered. */
+    void *state = __real_calloc(1, method->state_bytes == 0 ? 1 : method->state_bytes);
+
+    assert_non_null(state);
+    sirix_arena_init(&call.arena, ARENA_BYTES);
+    enum sirix_status status =
+        method->start(&call, state, method->client_streams ? NULL : messages[0], err);
+    if (status == SIRIX_OK && method->client_streams) {
+        status = feed(&call, state, messages, err);
+    }
+    for (int i = 0; status == SIRIX_OK && !call.ended; i++) {
+        assert_true(call.written && i < TURNS_MAX);
+        call.written = false;
+        status = method->written(&call, state, err);
+    }
+    if (method->ended != NULL) {
+        method->ended(state);
+    }
+    assert_true(status != SIRIX_OK || call.messages != 0);
+    sirix_arena_deinit(&call.arena);
+    free(state);
+    return status;
+}
+
+/* --- Requests ----------------------------------------------------------------------------------- */
+
+static ProtobufCBinaryData bin(const char *text)
+{
+    return sirix_rpc_binary_str(text);
+}
+
+static enum sirix_status call_one(const struct sirix_rpc_method *table, const char *name,
+                                  const ProtobufCMessage *request, struct sirix_error *err)
+{
+    const ProtobufCMessage *const messages[] = {request, NULL};
+
+    return run(find(table, name), messages, err);
+}
+
+static enum sirix_status import(const char *resource, const char *json, bool replace,
+                                struct sirix_error *err)
+{
+    PB(ImportStart) start = PB_INIT(IMPORT_START);
+    PB(ImportRequest) first = PB_INIT(IMPORT_REQUEST);
+    PB(ImportRequest) data = PB_INIT(IMPORT_REQUEST);
+    const ProtobufCMessage *const messages[] = {&first.base, &data.base, NULL};
+
+    start.database = bin("db");
+    start.resource = bin(resource);
+    start.replace = replace;
+    first.part_case = SIRIX__STORAGE__V1__IMPORT_REQUEST__PART_START;
+    first.start = &start;
+    data.part_case = SIRIX__STORAGE__V1__IMPORT_REQUEST__PART_DATA;
+    data.data = bin(json);
+    return run(find(sirix_rpc_import_methods, "Import"), messages, err);
+}
+
+static enum sirix_status do_import(struct sirix_error *err)
+{
+    return import("new", "{\"a\":[1,2.5,\"three\",null,true]}", false, err);
+}
+
+static enum sirix_status do_create_resource(struct sirix_error *err)
+{
+    PB(CreateResourceRequest) request = PB_INIT(CREATE_RESOURCE_REQUEST);
+
+    request.database = bin("db");
+    request.resource = bin("new");
+    return call_one(sirix_rpc_catalogue_methods, "CreateResource", &request.base, err);
+}
+
+static enum sirix_status do_drop_resource(struct sirix_error *err)
+{
+    PB(DropResourceRequest) request = PB_INIT(DROP_RESOURCE_REQUEST);
+
+    request.database = bin("db");
+    request.resource = bin("new");
+    return call_one(sirix_rpc_catalogue_methods, "DropResource", &request.base, err);
+}
+
+static enum sirix_status do_create_snapshot(struct sirix_error *err)
+{
+    PB(CreateSnapshotRequest) request = PB_INIT(CREATE_SNAPSHOT_REQUEST);
+
+    request.database = bin("db");
+    request.resource = bin("r");
+    request.name = bin("label");
+    return call_one(sirix_rpc_label_methods, "CreateSnapshot", &request.base, err);
+}
+
+static enum sirix_status do_delete_snapshot(struct sirix_error *err)
+{
+    PB(DeleteSnapshotRequest) request = PB_INIT(DELETE_SNAPSHOT_REQUEST);
+
+    request.database = bin("db");
+    request.resource = bin("r");
+    request.name = bin("label");
+    return call_one(sirix_rpc_label_methods, "DeleteSnapshot", &request.base, err);
+}
+
+static enum sirix_status do_create_branch(struct sirix_error *err)
+{
+    PB(CreateBranchRequest) request = PB_INIT(CREATE_BRANCH_REQUEST);
+
+    request.database = bin("db");
+    request.resource = bin("r");
+    request.name = bin("branch");
+    return call_one(sirix_rpc_label_methods, "CreateBranch", &request.base, err);
+}
+
+static enum sirix_status do_delete_branch(struct sirix_error *err)
+{
+    PB(DeleteBranchRequest) request = PB_INIT(DELETE_BRANCH_REQUEST);
+
+    request.database = bin("db");
+    request.resource = bin("r");
+    request.name = bin("branch");
+    return call_one(sirix_rpc_label_methods, "DeleteBranch", &request.base, err);
+}
+
+static enum sirix_status do_lists(struct sirix_error *err)
+{
+    PB(ListDatabasesRequest) databases = PB_INIT(LIST_DATABASES_REQUEST);
+    PB(ListResourcesRequest) resources = PB_INIT(LIST_RESOURCES_REQUEST);
+    PB(ListSnapshotsRequest) snapshots = PB_INIT(LIST_SNAPSHOTS_REQUEST);
+    PB(ListBranchesRequest) branches = PB_INIT(LIST_BRANCHES_REQUEST);
+
+    resources.database = snapshots.database = branches.database = bin("db");
+    snapshots.resource = branches.resource = bin("r");
+    enum sirix_status status =
+        call_one(sirix_rpc_catalogue_methods, "ListDatabases", &databases.base, err);
+    if (status == SIRIX_OK) {
+        status = call_one(sirix_rpc_catalogue_methods, "ListResources", &resources.base, err);
+    }
+    if (status == SIRIX_OK) {
+        status = call_one(sirix_rpc_label_methods, "ListSnapshots", &snapshots.base, err);
+    }
+    return status == SIRIX_OK
+               ? call_one(sirix_rpc_label_methods, "ListBranches", &branches.base, err)
+               : status;
+}
+
+static enum sirix_status do_get_resource(struct sirix_error *err)
+{
+    PB(GetResourceRequest) request = PB_INIT(GET_RESOURCE_REQUEST);
+
+    request.database = bin("db");
+    request.resource = bin("r");
+    request.with_path_summary = 1;
+    return call_one(sirix_rpc_catalogue_methods, "GetResource", &request.base, err);
+}
+
+static enum sirix_status do_reads(struct sirix_error *err)
+{
+    PB(ReadNodeRequest) node = PB_INIT(READ_NODE_REQUEST);
+    PB(ReadDocumentRequest) document = PB_INIT(READ_DOCUMENT_REQUEST);
+
+    node.database = document.database = bin("db");
+    node.resource = document.resource = bin("r");
+    node.with_paths = 1;
+    enum sirix_status status = call_one(sirix_rpc_read_methods, "ReadNode", &node.base, err);
+    return status == SIRIX_OK
+               ? call_one(sirix_rpc_read_methods, "ReadDocument", &document.base, err)
+               : status;
+}
+
+static enum sirix_status do_histories(struct sirix_error *err)
+{
+    PB(HistoryRequest) history = PB_INIT(HISTORY_REQUEST);
+    PB(NodeHistoryRequest) of_node = PB_INIT(NODE_HISTORY_REQUEST);
+
+    history.database = of_node.database = bin("db");
+    history.resource = of_node.resource = bin("r");
+    enum sirix_status status = call_one(sirix_rpc_history_methods, "History", &history.base, err);
+    return status == SIRIX_OK
+               ? call_one(sirix_rpc_history_methods, "NodeHistory", &of_node.base, err)
+               : status;
+}
+
+static enum sirix_status do_diffs(struct sirix_error *err)
+{
+    PB(DiffRequest) request = PB_INIT(DIFF_REQUEST);
+
+    request.database = bin("db");
+    request.resource = bin("r");
+    enum sirix_status status = call_one(sirix_rpc_diff_methods, "Diff", &request.base, err);
+    request.format = SIRIX__STORAGE__V1__DIFF_FORMAT__DIFF_FORMAT_JSON_PATCH;
+    return status == SIRIX_OK ? call_one(sirix_rpc_diff_methods, "Diff", &request.base, err)
+                              : status;
+}
+
+static enum sirix_status do_status(struct sirix_error *err)
+{
+    const PB(StatusRequest) request = PB_INIT(STATUS_REQUEST);
+
+    return call_one(sirix_rpc_admin_methods, "Status", &request.base, err);
+}
+
+/* --- Sweeping ----------------------------------------------------------------------------------- */
+
+struct row {
+    const char *name;
+    enum sirix_status (*run)(struct sirix_error *err);
+    enum sirix_status (*undo)(struct sirix_error *err); /* NULL: it changes nothing. */
+    int failures_min; /* That it must at least have met, lest nothing was swept. */
+};
+
+static void sweep(const struct row *row)
+{
+    enum sirix_status status = SIRIX_NO_MEMORY;
+    bool reached = true;
+    int failed = 0;
+
+    for (int n = 0; reached && n < ROUNDS_MAX; n++) {
+        struct sirix_error err = {0};
+
+        atomic_store(&until_failure, n);
+        status = row->run(&err);
+        reached = atomic_exchange(&until_failure, -1) < 0;
+        if (status != SIRIX_OK && status != SIRIX_NO_MEMORY) {
+            fail_msg("%s, allocation %d: %s: %s", row->name, n, sirix_status_name(status),
+                     err.text);
+        }
+        failed += status == SIRIX_OK ? 0 : 1;
+        if (status == SIRIX_OK && row->undo != NULL && row->undo(&err) != SIRIX_OK) {
+            fail_msg("%s, allocation %d, taken back: %s", row->name, n, err.text);
+        }
+    }
+    assert_false(reached);
+    assert_int_equal(status, SIRIX_OK);
+    if (failed < row->failures_min) {
+        fail_msg("%s met %d failures", row->name, failed);
+    }
+}
+
+static void every_method_bears_every_failing_allocation(void **state)
+{
+    static const struct row rows[] = {
+        {"CreateResource", do_create_resource, do_drop_resource, 2},
+        {"Import", do_import, do_drop_resource, 50},
+        {"CreateSnapshot", do_create_snapshot, do_delete_snapshot, 4},
+        {"CreateBranch", do_create_branch, do_delete_branch, 4},
+        {"lists", do_lists, NULL, 20},
+        {"GetResource", do_get_resource, NULL, 30},
+        {"ReadNode and ReadDocument", do_reads, NULL, 20},
+        {"History and NodeHistory", do_histories, NULL, 13},
+        {"Diff in both formats", do_diffs, NULL, 30},
+        {"Status", do_status, NULL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        sweep(&rows[i]);
+    }
+}
+
+/* --- Fixture ------------------------------------------------------------------------------------ */
+
+static int setup(void **state)
+{
+    struct sirix_error err = {0};
+
+    (void)state;
+    (void)snprintf(dir, sizeof(dir), "/tmp/sirix_methods_XXXXXX");
+    if (mkdtemp(dir) == NULL) {
+        return -1;
+    }
+    const struct sirix_service_options options = {.dir = dir};
+    enum sirix_status status = sirix_service_open(&options, &storage.service, &err);
+    if (status == SIRIX_OK) {
+        status = import("r", "{\"users\":[{\"name\":\"a\"},{\"name\":\"b\",\"age\":7}],\"n\":1}",
+                        false, &err);
+    }
+    if (status == SIRIX_OK) {
+        status = import("r", "{\"users\":[{\"name\":\"c\"}],\"n\":2}", true, &err);
+    }
+    if (status != SIRIX_OK) {
+        print_error("%s\n", err.text);
+    }
+    return status == SIRIX_OK ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    struct sirix_folder *parent = NULL;
+
+    (void)state;
+    sirix_service_close(storage.service);
+    int failed = sirix_folder_open("/", "tmp", &parent, NULL) != SIRIX_OK ||
+                 sirix_folder_delete(parent, strrchr(dir, '/') + 1, NULL) != SIRIX_OK;
+    sirix_folder_close(parent);
+    return failed ? -1 : 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_method_bears_every_failing_allocation, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
