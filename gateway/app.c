@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -19,7 +20,7 @@
 #include "transport/http.h"
 #include "transport/stdio.h"
 
-enum { EXIT_USAGE = 2, PRINTED_BYTES_MAX = 64 * 1024 };
+enum { EXIT_USAGE = 2, PRINTED_BYTES_MAX = 64 * 1024, PATH_BYTES_MAX = 4096 };
 
 /* One line for a person; the caller ends the process. */
 static int complain(const struct sirix_error *error)
@@ -138,6 +139,32 @@ static bool is_http(const struct sirix_settings *settings)
     return strcmp(settings->transport, "http") == 0;
 }
 
+/*
+ * The key of what clients keep for us. Copies that serve one endpoint must share it; one process
+ * alone does without a file where none can be made.
+ */
+static enum sirix_status take_keys(const struct sirix_settings *settings,
+                                   struct sirix_seal_keys *keys, struct sirix_error *err)
+{
+    char path[PATH_BYTES_MAX];
+
+    if (settings->state_key_file != NULL) {
+        return sirix_seal_keys_load(settings->state_key_file, false, keys, err);
+    }
+    if (settings->database_path == NULL) {
+        return SIRIX_OK;
+    }
+    if (mkdir(settings->database_path, S_IRWXU) != 0 && errno != EEXIST) {
+        return SIRIX_OK; /* Whoever opens the folder says what is wrong with it. */
+    }
+    if ((size_t)snprintf(path, sizeof(path), "%s/state.key", settings->database_path) >=
+        sizeof(path)) {
+        return sirix_fail(err, SIRIX_INVALID, "databasePath is too long");
+    }
+    enum sirix_status status = sirix_seal_keys_load(path, true, keys, err);
+    return status == SIRIX_IO ? SIRIX_OK : status;
+}
+
 static int serve(const struct sirix_settings *settings, const struct sirix_mcp_registry *registry,
                  int ready_fd)
 {
@@ -158,6 +185,12 @@ static int serve(const struct sirix_settings *settings, const struct sirix_mcp_r
     enum sirix_status status = sirix_backend_start(&where, &backend, &err);
     if (status == SIRIX_OK) {
         status = sirix_mcp_server_init(&server, settings, registry, backend, &err);
+    }
+    if (status == SIRIX_OK) {
+        status = take_keys(settings, &server.keys, &err);
+        if (status != SIRIX_OK) {
+            sirix_mcp_server_deinit(&server);
+        }
     }
     if (status == SIRIX_OK) {
         status = is_http(settings) ? serve_http(&server, stop_fd, ready_fd, &err)
@@ -190,6 +223,13 @@ static enum sirix_status check_transport(const struct sirix_settings *settings,
                                    "httpListen is no loopback address; serving others needs "
                                    "authentication, which is not in this version");
         sirix_error_set_field(err, "httpListen");
+    }
+    if (status == SIRIX_OK && is_http(settings) && settings->storage != NULL &&
+        settings->state_key_file == NULL) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_MISSING,
+                                   "serving HTTP with --storage needs --state-key-file, which all "
+                                   "copies of the server share");
+        sirix_error_set_field(err, "stateKeyFile");
     }
     return status;
 }

@@ -22,12 +22,12 @@ static const struct flag flags[] = {
     {"--config", "FILE", AT(config), "settings, {\"server\": {...}}"},
     {"--http", "HOST:PORT", AT(http), "serve HTTP there instead of stdin and stdout"},
     {"--ready-fd", "FD", AT(ready_fd), "with --http: gets the URL as a line when it is served"},
+    {"--state-key-file", "FILE", AT(state_key_file), "key that seals what clients keep for us"},
     {"--read-write", NULL, AT(read_write), "also list and call the tools that write"},
     {"--check-config", NULL, AT(check_config), "print the effective settings and end"},
     {"--version", NULL, AT(version), "print the version and end"},
     {"--help", NULL, AT(help), "print this and end"},
     {"--ops", "HOST:PORT", LATER, NULL},
-    {"--state-key-file", "FILE", LATER, NULL},
     {"--token-file", "FILE", LATER, NULL},
     {"--tls-ca", "FILE", LATER, NULL},
     {"--tls-cert", "FILE", LATER, NULL},
@@ -128,6 +128,9 @@ enum sirix_status sirix_options_settings(const struct sirix_options *options,
     }
     if (options->read_write) {
         settings->read_only = false;
+    }
+    if (options->state_key_file != NULL) {
+        settings->state_key_file = options->state_key_file;
     }
     if (options->http != NULL) {
         settings->transport = "http";

@@ -42,6 +42,7 @@ struct sirix_settings {
     const char *tool_names;
     const char *http_listen;
     struct sirix_access_list http_hosts; /* Names of hosts. */
+    const char *state_key_file;
     /* Not yet in force: read, checked, and warned about. */
     bool confirm_destructive;
     const char *confirm;
@@ -49,7 +50,6 @@ struct sirix_settings {
     bool audit_log;
     const char *audit_log_path;
     const char *token_file;
-    const char *state_key_file;
     uint64_t sql_default_rows;
     uint64_t sql_max_rows;
     uint64_t given; /* Bit i: key i of the table stood in the file. */

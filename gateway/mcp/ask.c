@@ -8,7 +8,10 @@
 #include "mcp/arguments.h"
 #include "mcp/pending.h"
 #include "mcp/server.h"
-#include "json/text.h"
+#include "base/clock.h"
+#include "base/sha256.h"
+
+enum { US_PER_S = 1000 * 1000 };
 
 static const char *capability_json(enum sirix_mcp_capability capability)
 {
@@ -62,6 +65,54 @@ const struct sirix_json_node *sirix_mcp_given_answer(const struct sirix_mcp_requ
     return sirix_arguments_member(given(request), key);
 }
 
+/*
+ * What a state belongs to: a digest of the method and of the parameters that say what is asked for,
+ * in whatever order they come.
+ */
+static enum sirix_status digest_of(const struct sirix_mcp_request *request,
+                                   uint8_t out[SIRIX_SHA256_BYTES], struct sirix_error *err)
+{
+    static const char *const left_out[] = {"_meta", "inputResponses", "requestState"};
+    const struct sirix_jsonrpc_message *message = request->message;
+    struct sirix_buf text;
+    enum sirix_status status = sirix_sha256(message->method.data, message->method.len, out, err);
+
+    sirix_buf_init(&text, SIZE_MAX);
+    for (const struct sirix_json_node *at = sirix_json_first(message->params);
+         at != NULL && status == SIRIX_OK; at = at->next) {
+        uint8_t one[SIRIX_SHA256_BYTES];
+        bool counts = true;
+
+        for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
+            counts &= !sirix_bytes_equal(at->name, sirix_bytes_from_str(left_out[i]));
+        }
+        if (!counts) {
+            continue;
+        }
+        sirix_buf_clear(&text);
+        status = sirix_buf_append_bytes(&text, at->name, err);
+        if (status == SIRIX_OK) {
+            status = sirix_buf_append_u8(&text, '"', err); /* No canonical name has one. */
+        }
+        if (status == SIRIX_OK) {
+            status = sirix_json_tree_print(at, &text, err);
+        }
+        if (status == SIRIX_OK) {
+            status = sirix_sha256(text.data, text.len, one, err);
+        }
+        for (size_t i = 0; i < sizeof(one) && status == SIRIX_OK; i++) {
+            out[i] ^= one[i];
+        }
+    }
+    sirix_buf_deinit(&text);
+    return status;
+}
+
+static int64_t now_s(void)
+{
+    return sirix_clock_realtime_us(sirix_clock_system()) / US_PER_S;
+}
+
 enum sirix_status sirix_mcp_given_state(struct sirix_mcp_request *request, struct sirix_bytes *out,
                                         struct sirix_error *err)
 {
@@ -69,20 +120,31 @@ enum sirix_status sirix_mcp_given_state(struct sirix_mcp_request *request, struc
         sirix_mcp_is_modern(request->context.version)
             ? sirix_arguments_member(request->message->params, "requestState")
             : NULL;
+    uint8_t digest[SIRIX_SHA256_BYTES];
+    enum sirix_status status = SIRIX_OK;
 
     if (state == NULL) {
         *out = (struct sirix_bytes){.data = NULL, .len = 0};
         return SIRIX_OK;
     }
-    if (state->kind != SIRIX_JSON_KIND_STRING ||
-        state->value.text.len > SIRIX_MCP_STATE_BYTES_MAX) {
-        enum sirix_status status =
-            sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
-                              "requestState is not one that this server has given");
-        sirix_error_set_field(err, "params.requestState");
-        return status;
+    status = digest_of(request, digest, err);
+    if (status == SIRIX_OK) {
+        const struct sirix_seal_binding binding = {
+            .purpose = "requestState",
+            .context = {.data = digest, .len = sizeof(digest)},
+        };
+        /* A sealed text has no escapes; what has is none. */
+        const struct sirix_bytes text = state->kind == SIRIX_JSON_KIND_STRING
+                                            ? state->value.text
+                                            : (struct sirix_bytes){.data = "", .len = 0};
+        status = sirix_seal_open(&request->server->keys, &binding, text, now_s(), request->arena,
+                                 out, err);
     }
-    return sirix_json_text_to_plain(request->arena, state->value.text, out, err);
+    if (status == SIRIX_INVALID) {
+        request->failure.code = SIRIX_JSONRPC_INVALID_PARAMS;
+        sirix_error_set_field(err, "params.requestState");
+    }
+    return status;
 }
 
 static bool has_all(const struct sirix_mcp_request *request,
@@ -106,6 +168,22 @@ static void put_question(struct sirix_put *put, const struct sirix_mcp_question 
     sirix_put_object_end(put);
 }
 
+static enum sirix_status seal_state(struct sirix_mcp_request *request, struct sirix_bytes state,
+                                    struct sirix_error *err)
+{
+    uint8_t digest[SIRIX_SHA256_BYTES];
+    const struct sirix_seal_binding binding = {
+        .purpose = "requestState",
+        .context = {.data = digest, .len = sizeof(digest)},
+    };
+    enum sirix_status status = digest_of(request, digest, err);
+
+    return status == SIRIX_OK
+               ? sirix_seal_close(&request->server->keys, &binding, state,
+                                  now_s() + SIRIX_MCP_STATE_LIFE_S, &request->state, err)
+               : status;
+}
+
 static enum sirix_status ask_later(struct sirix_mcp_request *request,
                                    const struct sirix_mcp_question *questions, size_t count,
                                    struct sirix_bytes state, struct sirix_error *err)
@@ -121,8 +199,8 @@ static enum sirix_status ask_later(struct sirix_mcp_request *request,
     }
     sirix_put_object_end(&put);
     enum sirix_status status = sirix_put_finish(&put, err);
-    if (status == SIRIX_OK) {
-        status = sirix_buf_append_bytes(&request->state, state, err);
+    if (status == SIRIX_OK && state.len != 0) {
+        status = seal_state(request, state, err);
     }
     request->is_asking = status == SIRIX_OK;
     return status;

@@ -15,8 +15,9 @@
  *
  * Whom        Only a client that has declared the capability is asked: sirix_mcp_can_ask() first, or
  *             fail with sirix_mcp_need_capability().
- * State       What the handler must remember until the answers come: the client keeps it and may change
- *             it. Seal it where it decides anything. At most SIRIX_MCP_STATE_BYTES_MAX bytes of text.
+ * State       What the handler must remember until the answers come. The client keeps it, sealed: it
+ *             comes back for the same request (method, name and arguments) within
+ *             SIRIX_MCP_STATE_LIFE_S, or not at all. That it comes back once only is not promised.
  * Answers     are the client's: to be checked against what was asked. A client that answers with an
  *             error, or not within SIRIX_MCP_ASK_TIMEOUT_MS, is SIRIX_UNAVAILABLE; a request that is
  *             cancelled meanwhile SIRIX_CANCELLED.
@@ -29,7 +30,8 @@
 enum {
     SIRIX_MCP_ASK_TIMEOUT_MS = 600 * 1000,
     SIRIX_MCP_QUESTIONS_MAX = 8,
-    SIRIX_MCP_STATE_BYTES_MAX = 16 * 1024,
+    SIRIX_MCP_STATE_LIFE_S = 600,
+    SIRIX_MCP_STATE_BYTES_MAX = 16 * 1024, /* Before it is sealed. */
 };
 
 struct sirix_mcp_question {
@@ -61,12 +63,14 @@ enum sirix_status sirix_mcp_ask(struct sirix_mcp_request *request,
                                 const struct sirix_json_node **out_answers, bool *out_is_later,
                                 struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/*
- * What came with the request: answers to earlier questions by their keys (NULL: none), and the state
- * as the client gave it back, plain text (empty: none). Modern era only.
- */
+/* The answer to an earlier question that came with the request; NULL: none. Modern era only. */
 const struct sirix_json_node *sirix_mcp_given_answer(const struct sirix_mcp_request *request,
                                                      const char *key);
+
+/*
+ * The state that came with it, opened; empty: none. SIRIX_INVALID, as an error of the protocol: it is
+ * not what was given out for this request, or has expired.
+ */
 enum sirix_status sirix_mcp_given_state(struct sirix_mcp_request *request, struct sirix_bytes *out,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 

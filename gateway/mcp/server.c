@@ -49,6 +49,9 @@ enum sirix_status sirix_mcp_server_init(struct sirix_mcp_server *server,
     sirix_arena_init(&server->arena, SIZE_MAX);
     enum sirix_status status = parse_schemas(server, err);
     if (status == SIRIX_OK) {
+        status = sirix_seal_keys_random(&server->keys, err);
+    }
+    if (status == SIRIX_OK) {
         server->pending = malloc(sizeof(*server->pending));
         status = server->pending == NULL ? sirix_fail(err, SIRIX_NO_MEMORY, "no memory") : SIRIX_OK;
     }

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "guard/seal.h"
 #include "guard/settings.h"
 #include "jsonrpc/message.h"
 #include "mcp/events.h"
@@ -51,11 +52,15 @@ struct sirix_mcp_server {
     struct sirix_arena arena;
     struct sirix_json_node *schemas[SIRIX_MCP_TOOLS_MAX]; /* Of the inputs, by tool. */
     size_t tools_page;                                    /* Tools in one page of tools/list. */
+    struct sirix_seal_keys keys;                          /* Of what clients keep for us. */
     struct sirix_pending *pending;
     struct sirix_events *events;
 };
 
-/* Settings, backend and registry stay the caller's. */
+/*
+ * Settings, backend and registry stay the caller's. What clients keep is sealed with a key that only
+ * this process has, until the caller sets another.
+ */
 enum sirix_status sirix_mcp_server_init(struct sirix_mcp_server *server,
                                         const struct sirix_settings *settings,
                                         const struct sirix_mcp_registry *registry,

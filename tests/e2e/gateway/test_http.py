@@ -70,6 +70,11 @@ class HttpCase(Case):
         self.gateways.append(server)
         return server
 
+    def key(self):
+        path = self.file("key", "00" * 32 + "\n")
+        os.chmod(path, 0o600)
+        return path
+
     def post(self, server, message, path="/mcp", connection=None, **headers):
         """Status, headers and messages of an answer."""
         own = connection or server.connection()
@@ -327,7 +332,7 @@ class Streams(HttpCase):
         path = os.path.join(self.dir, "silent")
         silent.bind(path)
         silent.listen(8)
-        server = Server("--storage", "unix:" + path)
+        server = Server("--storage", "unix:" + path, "--state-key-file", self.key())
         self.gateways.append(server)
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
             "name": "status", "arguments": {}, "_meta": META}})
@@ -367,6 +372,18 @@ class Start(HttpCase):
             self.assertEqual(code, 2, said)
             self.assertIn(word, said)
         self.assertEqual(self.refuse("--http", "127.0.0.1:0", "--ready-fd", "99")[0], 2)
+
+    def test_copies_before_one_storage_must_share_a_key(self):
+        args = [PROGRAMS["mcp"], "--storage", "unix:/nowhere", "--http", "127.0.0.1:0"]
+        open_key = self.file("open", "00" * 32 + "\n")
+        os.chmod(open_key, 0o644)
+        for more, word in (([], "--state-key-file"),
+                           (["--state-key-file", self.file("bad", "x")], ""),
+                           (["--state-key-file", open_key], "0600")):
+            done = subprocess.run([*args, *more], stdin=subprocess.DEVNULL, capture_output=True,
+                                  timeout=LIMIT_S, check=False)
+            self.assertIn(done.returncode, (1, 2))
+            self.assertIn(word, done.stderr.decode())
 
     def test_an_address_in_use_ends_the_process(self):
         with socket.socket() as taken:

@@ -278,7 +278,7 @@ static void wrong_flags_are_refused_by_name(void **state)
         {{"--storage=unix:/s", "--database-path=/d"}, "exclude"},
         {{"--http"}, "needs a value"},
         {{"--ops=1"}, "not in this version"},
-        {{"--state-key-file"}, "not in this version"},
+        {{"--state-key-file"}, "needs a value"},
         {{"--token-file"}, "not in this version"},
         {{"--tls-anything"}, "not in this version"},
     };
