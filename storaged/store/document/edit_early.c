@@ -124,11 +124,13 @@ static enum sirix_status flush_all(struct sirix_edit *edit, struct sirix_error *
 {
     enum sirix_status status = SIRIX_OK;
 
-    sirix_reader_yield(edit->reader); /* What was put is seen by whoever reads next. */
+    sirix_reader_yield(edit->reader);
     status = flush_segments(edit, err);
-
-    return status == SIRIX_OK && edit->flusher != NULL ? sirix_flusher_wait(edit->flusher, err)
-                                                       : status;
+    if (status == SIRIX_OK && edit->flusher != NULL) {
+        status = sirix_flusher_wait(edit->flusher, err);
+    }
+    sirix_reader_yield(edit->reader); /* What was put is seen from here on. */
+    return status;
 }
 
 enum sirix_status sirix_edit_early_relieve(struct sirix_edit *edit, struct sirix_error *err)
