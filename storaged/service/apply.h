@@ -12,10 +12,10 @@
 
 enum {
     SIRIX_APPLY_OPERATIONS_MAX = 10000,
-    SIRIX_APPLY_VALUE_BYTES_MAX = 1024 * 1024,            /* Of one in the request itself. */
-    SIRIX_APPLY_KEYS_MAX = 50000,                         /* Of created nodes named in an answer. */
-    SIRIX_APPLY_PATCH_BYTES_MAX = 64 * 1024 * 1024,       /* Of a patch's text that is streamed. */
-    SIRIX_APPLY_PATCH_TREE_BYTES_MAX = 512 * 1024 * 1024, /* Of memory for what it says. */
+    SIRIX_APPLY_VALUE_BYTES_MAX = 1024 * 1024,           /* Of one in the request itself. */
+    SIRIX_APPLY_KEYS_MAX = 50000,                        /* Of created nodes named in an answer. */
+    SIRIX_APPLY_PATCH_BYTES_MAX = 64 * 1024 * 1024,      /* Of a patch's text that is streamed. */
+    SIRIX_APPLY_OPERATION_BYTES_MAX = 256 * 1024 * 1024, /* Of memory for one of its operations. */
     SIRIX_FEED_BYTES = 64 * 1024, /* Of text between two looks at deadline and cancel flag. */
 };
 

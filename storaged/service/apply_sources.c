@@ -1,12 +1,16 @@
 /* A patch or a diff, done to the edit of a branch's head. */
 #include "service/apply_sources.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "service/diff.h"
 #include "store/document/apply.h"
 #include "store/document/patch.h"
+#include "json/reader.h"
+#include "json/tree.h"
 
 /* A value as deep as a document may be, in the operation that is in the patch. */
 enum { PATCH_DEPTH_MAX = SIRIX_DOCUMENT_DEPTH_MAX + 2 };
@@ -50,89 +54,211 @@ enum sirix_status sirix_apply_pause(void *context, struct sirix_error *err)
 
 /* --- Patches ------------------------------------------------------------------------------------ */
 
-/* All of the spool in one piece. */
-static enum sirix_status read_spool(const struct sirix_apply_work *work, struct sirix_buf *text,
+/*
+ * A patch is read twice: once for its form and the number of its operations, then operation after
+ * operation, each into a tree of its own, so that no more than one is in memory.
+ */
+struct patch {
+    const struct sirix_apply_work *work;
+    struct sirix_json_reader reader;
+    struct sirix_buf chunk; /* Of the spool: what the reader is at. */
+    uint64_t at;            /* What the reader was fed. */
+    uint64_t len;
+    struct sirix_json_tree tree; /* One operation, in the arena. */
+    struct sirix_arena arena;
+    struct sirix_buf text;  /* Of one operation that is spooled, */
+    struct sirix_buf piece; /* and a part of it. */
+    uint64_t count;
+    uint64_t tests;
+};
+
+typedef enum sirix_status (*operation_fn)(struct patch *patch, uint64_t start, uint64_t end,
+                                          struct sirix_error *err);
+
+static enum sirix_status read_piece(const struct patch *patch, uint64_t at, uint64_t max,
+                                    struct sirix_buf *scratch, struct sirix_bytes *out_piece,
                                     struct sirix_error *err)
 {
-    const struct sirix_spool *spool = work->wanted->spool;
-    enum sirix_status status = SIRIX_OK;
-    struct sirix_buf scratch;
+    const struct sirix_apply_request *wanted = patch->work->wanted;
 
-    sirix_buf_init(&scratch, SIRIX_SPOOL_PIECE_BYTES);
-    status = sirix_buf_reserve(text, (size_t)spool->len, err);
-    for (uint64_t at = 0; status == SIRIX_OK && at < spool->len;) {
+    if (wanted->patch_streamed) {
+        return sirix_spool_read(wanted->spool, at, max, scratch, out_piece, err);
+    }
+    *out_piece =
+        (struct sirix_bytes){.data = (const uint8_t *)wanted->patch.data + at, .len = (size_t)max};
+    return SIRIX_OK;
+}
+
+/* The text of one operation, which lies in one piece only where it is not spooled. */
+static enum sirix_status read_operation(struct patch *patch, uint64_t start, uint64_t end,
+                                        struct sirix_bytes *out_text, struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    if (!patch->work->wanted->patch_streamed) {
+        return read_piece(patch, start, end - start, NULL, out_text, err);
+    }
+    sirix_buf_clear(&patch->text);
+    for (uint64_t at = start; status == SIRIX_OK && at < end;) {
         struct sirix_bytes piece = {.data = NULL, .len = 0};
-        status = sirix_apply_pause(work->write, err);
+        status = read_piece(patch, at, end - at, &patch->piece, &piece, err);
         if (status == SIRIX_OK) {
-            status = sirix_spool_read(spool, at, spool->len - at, &scratch, &piece, err);
-        }
-        if (status == SIRIX_OK) {
-            status = sirix_buf_append_bytes(text, piece, err);
+            status = sirix_buf_append_bytes(&patch->text, piece, err);
         }
         at += piece.len;
     }
-    sirix_buf_deinit(&scratch);
+    *out_text = sirix_buf_view(&patch->text);
     return status;
 }
 
-static enum sirix_status read_patch(const struct sirix_apply_work *work,
-                                    struct sirix_json_tree *tree, struct sirix_error *err)
+/* A place in an operation becomes one in the patch. */
+static void shift_place(struct sirix_error *err, uint64_t number, uint64_t start)
+{
+    char pointer[SIRIX_ERROR_WHERE_BYTES + 24];
+
+    if (err != NULL && err->has_offset) {
+        (void)snprintf(pointer, sizeof(pointer), "/%" PRIu64 "%s", number, err->pointer);
+        sirix_error_set_pointer(err, pointer);
+        sirix_error_set_offset(err, err->offset + start);
+    }
+}
+
+static enum sirix_status do_operation(struct patch *patch, uint64_t start, uint64_t end,
+                                      struct sirix_error *err)
 {
     const struct sirix_json_tree_options options = {.reader = {.depth_max = PATCH_DEPTH_MAX}};
-    struct sirix_bytes text = work->wanted->patch;
-    enum sirix_status status = SIRIX_OK;
-    struct sirix_buf streamed;
+    struct sirix_bytes text = {.data = NULL, .len = 0};
+    bool is_test = false;
 
-    sirix_buf_init(&streamed, SIRIX_APPLY_PATCH_BYTES_MAX);
-    if (work->wanted->patch_streamed) {
-        status = read_spool(work, &streamed, err);
-        text = sirix_buf_view(&streamed);
+    sirix_arena_reset(&patch->arena);
+    patch->tree.root = NULL;
+    enum sirix_status status = read_operation(patch, start, end, &text, err);
+    if (status == SIRIX_OK) {
+        status = sirix_json_tree_parse(&patch->tree, text, &options, NULL, err);
+        if (status == SIRIX_INVALID) {
+            shift_place(err, patch->count, start);
+        }
     }
     if (status == SIRIX_OK) {
-        status = sirix_json_tree_parse(tree, text, &options, NULL, err);
+        status = sirix_patch_apply_one(patch->work->edit, &patch->tree, patch->tree.root,
+                                       patch->count, &is_test, err);
     }
-    sirix_buf_deinit(&streamed); /* The tree has its own copy. */
+    patch->count += 1;
+    patch->tests += is_test ? 1 : 0;
     return status;
 }
 
-static uint64_t count_tests(struct sirix_json_tree *tree)
+static enum sirix_status count_operation(struct patch *patch, uint64_t start, uint64_t end,
+                                         struct sirix_error *err)
 {
-    static const struct sirix_bytes test = {.data = "test", .len = 4};
-    uint64_t tests = 0;
+    (void)start;
+    (void)end;
+    (void)err;
+    patch->count += 1;
+    return SIRIX_OK;
+}
 
-    for (struct sirix_json_node *operation = sirix_json_first(tree->root); operation != NULL;
-         operation = operation->next) {
-        const struct sirix_json_node *op = sirix_json_member_str(tree, operation, "op");
+static enum sirix_status feed(struct patch *patch, struct sirix_error *err)
+{
+    struct sirix_bytes piece = {.data = NULL, .len = 0};
+    uint64_t left = patch->len - patch->at;
+    uint64_t max = left < SIRIX_SPOOL_PIECE_BYTES ? left : SIRIX_SPOOL_PIECE_BYTES;
+    enum sirix_status status = sirix_apply_pause(patch->work->write, err);
 
-        tests += sirix_bytes_equal(op->value.text, test) ? 1 : 0;
+    if (status == SIRIX_OK && left != 0) {
+        status = read_piece(patch, patch->at, max, &patch->chunk, &piece, err);
     }
-    return tests;
+    if (status == SIRIX_OK) {
+        patch->at += piece.len;
+        sirix_json_reader_feed(&patch->reader, piece, patch->at == patch->len);
+    }
+    return status;
+}
+
+/* The next event of the text, whatever has to be fed for it. */
+static enum sirix_status next_event(struct patch *patch, struct sirix_json_event *event,
+                                    struct sirix_error *err)
+{
+    enum sirix_status status = sirix_json_reader_next(&patch->reader, event, err);
+
+    while (status == SIRIX_OK && event->kind == SIRIX_JSON_NEED_INPUT) {
+        status = feed(patch, err);
+        if (status == SIRIX_OK) {
+            status = sirix_json_reader_next(&patch->reader, event, err);
+        }
+    }
+    return status;
+}
+
+/* Calls visit for each element of the array that the text is. */
+static enum sirix_status each_operation(struct patch *patch, operation_fn visit,
+                                        struct sirix_error *err)
+{
+    struct sirix_json_event event = {.kind = SIRIX_JSON_NEED_INPUT};
+    bool inside = false;
+    uint64_t start = 0;
+
+    patch->at = 0;
+    patch->count = 0;
+    sirix_json_reader_reset(&patch->reader);
+    enum sirix_status status = next_event(patch, &event, err);
+    if (status == SIRIX_OK && event.kind != SIRIX_JSON_ARRAY_BEGIN) {
+        return sirix_patch_fail_form(err);
+    }
+    while (status == SIRIX_OK) {
+        status = next_event(patch, &event, err);
+        if (status != SIRIX_OK || event.kind == SIRIX_JSON_END) {
+            break;
+        }
+        if (!inside) {
+            start = event.offset;
+            inside = sirix_json_reader_depth(&patch->reader) != 0;
+        }
+        if (inside && sirix_json_reader_depth(&patch->reader) == 1 &&
+            (event.kind != SIRIX_JSON_STRING_PART || event.is_last)) {
+            inside = false;
+            status = visit(patch, start, sirix_json_reader_offset(&patch->reader), err);
+        }
+    }
+    return status;
 }
 
 enum sirix_status sirix_apply_patch_source(const struct sirix_apply_work *work,
                                            struct sirix_apply_result *result,
                                            struct sirix_error *err)
 {
-    struct sirix_json_tree tree;
-    struct sirix_arena arena;
-    enum sirix_status status = SIRIX_OK;
+    const struct sirix_apply_request *wanted = work->wanted;
+    const struct sirix_json_reader_options options = {.depth_max = PATCH_DEPTH_MAX};
+    struct patch patch = {.work = work,
+                          .len = wanted->patch_streamed ? wanted->spool->len : wanted->patch.len};
 
-    sirix_arena_init(&arena, SIRIX_APPLY_PATCH_TREE_BYTES_MAX);
-    status = sirix_json_tree_init(&tree, &arena, err);
+    sirix_json_reader_init(&patch.reader, &options);
+    sirix_arena_init(&patch.arena, SIRIX_APPLY_OPERATION_BYTES_MAX);
+    sirix_buf_init(&patch.chunk, SIRIX_SPOOL_PIECE_BYTES);
+    sirix_buf_init(&patch.piece, SIRIX_SPOOL_PIECE_BYTES);
+    sirix_buf_init(&patch.text, SIRIX_APPLY_PATCH_BYTES_MAX);
+    enum sirix_status status = sirix_json_tree_init(&patch.tree, &patch.arena, err);
     if (status == SIRIX_OK) {
-        status = read_patch(work, &tree, err);
+        status = each_operation(&patch, count_operation, err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_patch_apply(work->edit, &tree, tree.root, SIRIX_PATCH_OPS_MAX, err);
+        status = sirix_patch_check_count(patch.count, SIRIX_PATCH_OPS_MAX, err);
     }
     if (status == SIRIX_OK) {
-        result->tests = count_tests(&tree);
-        result->applied = sirix_json_count(tree.root) - result->tests;
+        status = each_operation(&patch, do_operation, err);
+    }
+    if (status == SIRIX_OK) {
+        result->tests = patch.tests;
+        result->applied = patch.count - patch.tests;
         result->operations_known = true;
     } else if (status == SIRIX_INVALID || status == SIRIX_EXHAUSTED) {
         sirix_error_set_field(err, "json_patch");
     }
-    sirix_arena_deinit(&arena);
+    sirix_json_reader_deinit(&patch.reader);
+    sirix_arena_deinit(&patch.arena);
+    sirix_buf_deinit(&patch.chunk);
+    sirix_buf_deinit(&patch.piece);
+    sirix_buf_deinit(&patch.text);
     return status;
 }
 

@@ -79,4 +79,18 @@ enum sirix_status sirix_patch_apply(struct sirix_edit *edit, struct sirix_json_t
                                     const struct sirix_json_node *patch, uint64_t max_ops,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * The same in pieces, for a patch that is not read into one tree: the number of operations is checked
+ * (max_ops 0: SIRIX_PATCH_OPS_DEFAULT), then each is done, in order and numbered from 0; op is the
+ * whole of tree or lies in it. out_is_test may be NULL. _fail_form() is the error of a patch that is
+ * no array.
+ */
+enum sirix_status sirix_patch_check_count(uint64_t count, uint64_t max_ops,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_patch_apply_one(struct sirix_edit *edit, struct sirix_json_tree *tree,
+                                        struct sirix_json_node *op, uint64_t number,
+                                        bool *out_is_test,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_patch_fail_form(struct sirix_error *err);
+
 #endif

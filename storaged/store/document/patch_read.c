@@ -34,7 +34,7 @@ struct applying {
     struct sirix_json_tree *tree;
     struct sirix_arena arena;
     struct sirix_buf text;
-    size_t number;
+    uint64_t number;
     enum op_kind kind;
     struct sirix_json_steps path;
     struct sirix_json_steps from;
@@ -66,8 +66,8 @@ static enum sirix_status refuse(const struct applying *a, enum sirix_reason reas
 {
     const char *name = a->kind == OP_KINDS ? "unknown" : ops[a->kind].name;
 
-    (void)sirix_fail_reason(err, SIRIX_INVALID, reason, "operation %zu of the patch (%s): %s",
-                            a->number, name, what);
+    (void)sirix_fail_reason(err, SIRIX_INVALID, reason,
+                            "operation %" PRIu64 " of the patch (%s): %s", a->number, name, what);
     sirix_error_set_field(err, "patch");
     if (steps != NULL) {
         sirix_json_error_set_steps(err, steps);
@@ -539,47 +539,31 @@ static enum sirix_status do_op(struct applying *a, struct sirix_error *err)
     return status;
 }
 
-enum sirix_status sirix_patch_apply(struct sirix_edit *edit, struct sirix_json_tree *patch_tree,
-                                    const struct sirix_json_node *patch, uint64_t max_ops,
-                                    struct sirix_error *err)
+enum sirix_status sirix_patch_apply_one(struct sirix_edit *edit, struct sirix_json_tree *tree,
+                                        struct sirix_json_node *op, uint64_t number,
+                                        bool *out_is_test, struct sirix_error *err)
 {
     struct applying a = {
         .edit = edit,
         .rows = sirix_rows_of_edit(edit),
-        .tree = patch_tree,
+        .tree = tree,
+        .number = number,
         .kind = OP_KINDS,
     };
-    enum sirix_status status = SIRIX_OK;
+    enum sirix_status status = sirix_edit_step(edit, err);
 
-    if (max_ops == 0) {
-        max_ops = SIRIX_PATCH_OPS_DEFAULT;
-    }
-    if (patch->kind != SIRIX_JSON_KIND_ARRAY) {
-        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
-                                   "a JSON patch is an array of operations");
-        sirix_error_set_field(err, "patch");
-        return status;
-    }
-    if (sirix_json_count(patch) > max_ops) {
-        return sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
-                                 "the patch has %zu operations, at most %" PRIu64 " are allowed",
-                                 sirix_json_count(patch), max_ops);
-    }
     sirix_arena_init(&a.arena, PATCH_ARENA_BYTES_MAX);
     sirix_buf_init(&a.text, SIZE_MAX);
-    for (struct sirix_json_node *op = sirix_json_first(patch); op != NULL && status == SIRIX_OK;
-         op = op->next) {
-        sirix_arena_reset(&a.arena);
-        status = sirix_edit_step(edit, err);
-        if (status == SIRIX_OK) {
-            status = read_op(&a, op, err);
-        }
-        if (status == SIRIX_OK) {
-            status = do_op(&a, err);
-        }
-        a.number += 1;
+    if (status == SIRIX_OK) {
+        status = read_op(&a, op, err);
+    }
+    if (status == SIRIX_OK) {
+        status = do_op(&a, err);
     }
     sirix_arena_deinit(&a.arena);
     sirix_buf_deinit(&a.text);
+    if (status == SIRIX_OK && out_is_test != NULL) {
+        *out_is_test = a.kind == OP_TEST;
+    }
     return status;
 }

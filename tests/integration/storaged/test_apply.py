@@ -88,7 +88,21 @@ class Patches(Applying):
         self.assertEqual((detail.field, detail.offset), (b"json_patch", 7))
         detail = self.refused("INVALID_ARGUMENT", "duplicate_key", self.patch, name,
                               '[{"op":"test","op":"add","path":"","value":1}]')
-        self.assertEqual((detail.field, detail.pointer), (b"json_patch", b"/0/op"))
+        self.assertEqual((detail.field, detail.pointer, detail.offset),
+                         (b"json_patch", b"/0/op", 14))
+        text = b'[{"op":"test","path":"","value":1}, {"op":"add","path":"","value":{"a":1,"a":2}}]'
+        for send in (self.patch, self.stream):
+            detail = self.refused("INVALID_ARGUMENT", "duplicate_key", send, name, text)
+            self.assertEqual((detail.pointer, detail.offset),
+                             (b"/1/value/a", text.index(b'"a":2')))
+        # The form is looked at before anything is done.
+        detail = self.refused("INVALID_ARGUMENT", "json_truncated", self.patch, name,
+                              '[{"op":"remove","path":"/no"}')
+        self.assertEqual(detail.offset, 29)
+        for text in ("", " ", "7", '"x"', "[7]", '["' + "x" * 100000 + '"]', "[[]]", "[null]"):
+            self.refused("INVALID_ARGUMENT", (
+                "field_missing" if text == "" else "json_truncated" if text == " " else
+                "field_invalid"), self.patch, name, text)
         self.assertEqual(self.head(name), 2)
 
     def test_the_first_value_comes_by_a_patch_and_no_value_is_put_by_an_empty_one(self):
@@ -158,6 +172,10 @@ class Patches(Applying):
         few = b"[" + b",".join([b"1"] * 1000001) + b"]"
         detail = self.refused("RESOURCE_EXHAUSTED", "size_limit", self.stream, name, few)
         self.assertIn(b"1000001", detail.message)
+        wide = b'[{"op":"add","path":"","value":[' + b",".join([b"1"] * 6000000) + b"]}]"
+        detail = self.refused("RESOURCE_EXHAUSTED", "size_limit", self.stream, name, wide,
+                              size=len(piece))
+        self.assertEqual(detail.field, b"json_patch")
         nested = b"[" * 5000
         self.refused("INVALID_ARGUMENT", "depth_limit", self.patch, name, nested)
         self.assertEqual(self.head(name), 2)

@@ -430,6 +430,69 @@ static void a_patch_that_fails_late_stores_nothing(void **state)
     assert_head(f, "{\"a\":1}");
 }
 
+static enum sirix_status stop_at_zero(void *context, struct sirix_error *err)
+{
+    int *left = context;
+
+    *left -= 1;
+    return *left < 0 ? sirix_fail(err, SIRIX_CANCELLED, "it was cancelled") : SIRIX_OK;
+}
+
+/* Tests and copies put no rows: they have to look at the deadline themselves. */
+static void a_patch_can_be_stopped_in_its_tests_and_copies(void **state)
+{
+    enum { COUNT = 2000 };
+    struct fixture *f = *state;
+    struct sirix_buf texts[3];
+
+    for (size_t i = 0; i < 3; i++) {
+        sirix_buf_init(&texts[i], SIZE_MAX);
+    }
+    assert_int_equal(sirix_buf_append_str(&texts[0], "[0", NULL), SIRIX_OK);
+    assert_int_equal(
+        sirix_buf_append_str(&texts[1], "[{\"op\":\"test\",\"path\":\"/0\",\"value\":0}", NULL),
+        SIRIX_OK);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(sirix_buf_append_str(&texts[0], ",0", NULL), SIRIX_OK);
+        assert_int_equal(
+            sirix_buf_append_str(&texts[1], ",{\"op\":\"test\",\"path\":\"/0\",\"value\":0}", NULL),
+            SIRIX_OK);
+    }
+    assert_int_equal(sirix_buf_append_str(&texts[0], "]", NULL), SIRIX_OK);
+    assert_int_equal(sirix_buf_append_str(&texts[1], "]", NULL), SIRIX_OK);
+    assert_int_equal(sirix_buf_printf(&texts[2], NULL,
+                                      "[{\"op\":\"test\",\"path\":\"\",\"value\":%.*s}]",
+                                      (int)texts[0].len, (const char *)texts[0].data),
+                     SIRIX_OK);
+    import_bytes(f, sirix_buf_view(&texts[0]), SIZE_MAX / 2);
+
+    const struct sirix_bytes patches[] = {
+        sirix_buf_view(&texts[1]), /* Many small tests, */
+        sirix_buf_view(&texts[2]), /* one large one, */
+        bytes_of("[{\"op\":\"copy\",\"from\":\"\",\"path\":\"/0\"}]"),
+    };
+    for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++) {
+        struct sirix_json_tree tree;
+        struct sirix_error err = {0};
+        struct sirix_arena arena;
+        struct sirix_view view;
+        struct sirix_edit *edit = fixture_edit(f, &view);
+        int left = 0;
+
+        sirix_arena_init(&arena, SIZE_MAX);
+        assert_int_equal(sirix_json_tree_init(&tree, &arena, NULL), SIRIX_OK);
+        assert_int_equal(sirix_json_tree_parse(&tree, patches[i], NULL, NULL, NULL), SIRIX_OK);
+        sirix_edit_set_pause(edit, stop_at_zero, &left);
+        assert_int_equal(sirix_patch_apply(edit, &tree, tree.root, 0, &err), SIRIX_CANCELLED);
+        assert_int_equal(left, -1);
+        fixture_drop(edit, &view);
+        sirix_arena_deinit(&arena);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        sirix_buf_deinit(&texts[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +506,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test(patches_do_to_a_revision_what_they_do_to_a_tree),
         cmocka_unit_test_setup_teardown(a_patch_that_fails_late_stores_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_patch_can_be_stopped_in_its_tests_and_copies, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests_name("document_patch", tests, NULL, NULL);
 }
