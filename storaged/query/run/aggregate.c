@@ -407,7 +407,7 @@ enum sirix_status sirix_run_stream(struct sirix_run *run, const struct sirix_pla
     struct part_sink part = {
         .sink = {.take = take_part, .want = UINT64_MAX}, .outer = sink, .end = UINT64_MAX};
     double start = 0;
-    double length = INFINITY;
+    double length = (double)INFINITY;
     enum sirix_status status = SIRIX_OK;
 
     *out_known = false;
