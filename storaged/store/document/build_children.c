@@ -220,15 +220,12 @@ static enum sirix_status promote(struct sirix_build *build, struct sirix_build_f
     return status;
 }
 
-enum sirix_status sirix_build_add_child(struct sirix_build *build, uint64_t key, uint32_t token,
-                                        struct sirix_error *err)
+/* A child past the 64 that are kept here. */
+static enum sirix_status add_to_large(struct sirix_build *build, struct sirix_build_frame *frame,
+                                      uint64_t key, uint32_t token, struct sirix_error *err)
 {
-    struct sirix_build_frame *frame = &build->frames[build->depth - 1];
     enum sirix_status status = SIRIX_OK;
 
-    build->child.order = SIRIX_ORDER_KEY;
-    build->child.label = (struct sirix_label){0};
-    build->text_bytes += frame->count != 0 ? 1 : 0;
     if (frame->count == SIRIX_NODE_CHILDREN_INLINE_MAX) {
         status =
             is_members(build, frame) ? start_seen(build, frame, err) : promote(build, frame, err);
@@ -256,6 +253,21 @@ enum sirix_status sirix_build_add_child(struct sirix_build *build, uint64_t key,
         build->hash_count = frame->hashes_base;
     }
     return status;
+}
+
+enum sirix_status sirix_build_add_child(struct sirix_build *build, uint64_t key, uint32_t token,
+                                        struct sirix_error *err)
+{
+    struct sirix_build_frame *frame = &build->frames[build->depth - 1];
+
+    build->child.order = SIRIX_ORDER_KEY;
+    build->child.label = (struct sirix_label){0};
+    build->text_bytes += frame->count != 0 ? 1 : 0;
+    if (frame->count >= SIRIX_NODE_CHILDREN_INLINE_MAX) {
+        return add_to_large(build, frame, key, token, err);
+    }
+    frame->count++;
+    return push_key(build, key, token, err);
 }
 
 enum sirix_status sirix_build_children(struct sirix_build *build, struct sirix_node *node,

@@ -380,19 +380,25 @@ static uint8_t *give_children(uint8_t *at, const struct sirix_node *node)
     return give_bytes(at, node->children);
 }
 
-static uint8_t *give_payload(uint8_t *at, const struct sirix_node *node)
+/* *out_flags: the upper bits of byte 0. */
+static uint8_t *give_payload(uint8_t *at, const struct sirix_node *node, uint8_t *out_flags)
 {
+    const uint8_t text_flags = node->text.address != 0 ? FLAG_OUT_OF_LINE : 0;
+
     switch (sirix_node_value_kind(node->kind)) {
     case SIRIX_NODE_OBJECT:
     case SIRIX_NODE_ARRAY:
+        *out_flags = node->child_tree ? FLAG_CHILD_TREE : 0;
         return give_children(at, node);
     case SIRIX_NODE_STRING:
         assert(text_valid(&node->text, SIRIX_STRING_BYTES_MAX));
+        *out_flags = text_flags | (node->text.escaped ? FLAG_ESCAPED : 0);
         return give_text(give_varint(at, node->text.len), &node->text);
     case SIRIX_NODE_NUMBER:
         if (node->number_text) {
             assert(node->text.len != 0 && node->text.len <= SIRIX_NUMBER_TEXT_BYTES_MAX);
             assert(text_valid(&node->text, SIRIX_NUMBER_TEXT_BYTES_MAX));
+            *out_flags = text_flags | FLAG_TEXT;
             return give_text(give_varint(at, node->text.len), &node->text);
         }
         assert(node->scale != 0 && node->scale <= SIRIX_NUMBER_SCALE_MAX);
@@ -405,41 +411,27 @@ static uint8_t *give_payload(uint8_t *at, const struct sirix_node *node)
     }
 }
 
-static uint8_t flags_of(const struct sirix_node *node)
-{
-    uint8_t text_flags = node->text.address != 0 ? FLAG_OUT_OF_LINE : 0;
-
-    switch (sirix_node_value_kind(node->kind)) {
-    case SIRIX_NODE_OBJECT:
-    case SIRIX_NODE_ARRAY:
-        return node->child_tree ? FLAG_CHILD_TREE : 0;
-    case SIRIX_NODE_STRING:
-        return text_flags | (node->text.escaped ? FLAG_ESCAPED : 0);
-    case SIRIX_NODE_NUMBER:
-        return node->number_text ? text_flags | FLAG_TEXT : 0;
-    default:
-        return 0;
-    }
-}
-
 enum sirix_status sirix_node_encode(const struct sirix_node *node, struct sirix_buf *out,
                                     struct sirix_error *err)
 {
-    enum sirix_status status = SIRIX_OK;
     /* Byte 0, label, parent, name head, value head and value, each at its longest; two addresses. */
     const size_t fixed = 1 + 6 * SIRIX_VARINT_BYTES_MAX + 2 * ADDRESS_BYTES;
+    const size_t size = fixed + node->name.bytes.len + node->text.bytes.len + node->children.len;
+    uint8_t *head = NULL;
     uint8_t *at = NULL;
+    uint8_t flags = 0;
 
     assert(node->kind > SIRIX_NODE_DOCUMENT && node->kind <= SIRIX_NODE_FIELD_NULL);
     assert((uint32_t)node->order <= SIRIX_ORDER_EXPLICIT && node->parent != node->key);
 
-    status = sirix_buf_reserve(
-        out, fixed + node->name.bytes.len + node->text.bytes.len + node->children.len, err);
-    if (status != SIRIX_OK) {
-        return status;
+    if (out->cap - out->len < size) {
+        enum sirix_status status = sirix_buf_reserve(out, size, err);
+        if (status != SIRIX_OK) {
+            return status;
+        }
     }
-    at = out->data + out->len;
-    *at++ = (uint8_t)((uint32_t)node->kind | (uint32_t)node->order << ORDER_SHIFT | flags_of(node));
+    head = out->data + out->len;
+    at = head + 1;
     if (node->order == SIRIX_ORDER_EXPLICIT) {
         at = give_varint(at, sirix_zigzag_encode(node->label.major));
         at = give_varint(at, node->label.minor);
@@ -448,7 +440,8 @@ enum sirix_status sirix_node_encode(const struct sirix_node *node, struct sirix_
     if (sirix_node_is_field(node->kind)) {
         at = give_name(at, node);
     }
-    at = give_payload(at, node);
+    at = give_payload(at, node, &flags);
+    *head = (uint8_t)((uint32_t)node->kind | (uint32_t)node->order << ORDER_SHIFT | flags);
     out->len = (size_t)(at - out->data);
     return SIRIX_OK;
 }
