@@ -1118,6 +1118,46 @@ static void matches_far_into_a_long_text_are_found(void **state)
     test_free(text);
 }
 
+/* --- The page ----------------------------------------------------------------------------------------------- */
+
+static void every_function_is_in_the_reference(void **state)
+{
+    struct sirix_function_table tables[SIRIX_FUNCTION_LIBRARY_TABLES];
+    size_t count = sirix_function_library(tables);
+    FILE *file = fopen(SIRIX_QUERY_DOCS, "rb");
+    size_t cap = 1024 * 1024;
+    char *page = test_malloc(cap);
+    int missing = 0;
+
+    (void)state;
+    assert_non_null(file);
+    size_t len = fread(page, 1, cap - 1, file);
+    assert_int_equal(fclose(file), 0);
+    assert_true(len > 0 && len < cap - 1);
+    page[len] = '\0';
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < tables[i].count; j++) {
+            const struct sirix_function *function = &tables[i].functions[j];
+            bool has_list = function->ns == SIRIX_NS_XS || function->ns == SIRIX_NS_BIT;
+            char text[96];
+
+            /* Constructors and Brackit's names are a list; the others have an entry each. */
+            (void)snprintf(
+                text, sizeof(text), "%s%s%s%s",
+                has_list && function->ns == SIRIX_NS_XS ? ""
+                                                        : sirix_function_ns_prefix(function->ns),
+                function->ns == SIRIX_NS_XS ? "" : ":", function->name, has_list ? "" : "(");
+            if (strstr(page, text) == NULL) {
+                print_error("docs/query.md: no %s\n", text);
+                missing++;
+            }
+        }
+    }
+    test_free(page);
+    assert_int_equal(missing, 0);
+}
+
 #define WITH_STAGE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -1139,6 +1179,7 @@ int main(void)
         WITH_STAGE(strings_and_memory_have_named_limits),
         WITH_STAGE(a_regular_expression_that_explodes_ends_at_its_limit),
         WITH_STAGE(matches_far_into_a_long_text_are_found),
+        cmocka_unit_test(every_function_is_in_the_reference),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
