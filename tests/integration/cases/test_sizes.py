@@ -74,7 +74,8 @@ class Scale(Quick):
                 {"op": "replace", "path": "/member%07d/x/y" % (count // 2), "value": -20}])
             costs.append((sorted(seconds)[10], (self.stored() - before) / 20))
         self.assertLessEqual(costs[1][0], 3 * costs[0][0], costs)
-        self.assertLessEqual(costs[1][1], 3 * costs[0][1], costs)
+        # Bytes of the file, which grows by pages.
+        self.assertLessEqual(costs[1][1], 3 * costs[0][1] + 4096, costs)
 
     def shrink(self, name, count):
         """(seconds until every second element is gone, seconds until all are) of processor time."""
