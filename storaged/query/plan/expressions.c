@@ -224,8 +224,43 @@ static struct sirix_plan *sequence(struct builder *builder, const struct sirix_a
     return builder_plain(builder, SIRIX_PLAN_SEQUENCE, ast);
 }
 
+/*
+ * is, << and >> compare nodes of XML. There are none, so that only empty sequences can be given to them,
+ * and that is what they give: a function whose parameters have the type of no item.
+ */
+static struct sirix_plan *compare_nodes(struct builder *builder, const struct sirix_ast *ast)
+{
+    static const struct sirix_sequence_type nodes[2] = {
+        {.type = SIRIX_TYPE_ERROR, .occurrence = SIRIX_OCCURRENCE_OPTIONAL},
+        {.type = SIRIX_TYPE_ERROR, .occurrence = SIRIX_OCCURRENCE_OPTIONAL},
+    };
+    const char *name = sirix_ast_op_name((enum sirix_ast_op)ast->op);
+    struct sirix_plan *node = builder_plain(builder, SIRIX_PLAN_CALL_USER, ast);
+    struct sirix_plan_function *function = builder_alloc(builder, 1, sizeof(*function));
+
+    if (node == NULL || function == NULL) {
+        return NULL;
+    }
+    *function = (struct sirix_plan_function){
+        .name = {name, strlen(name)},
+        .line = ast->line,
+        .column = ast->column,
+        .parameter_count = 2,
+        .parameters = nodes,
+        .result = {.type = SIRIX_TYPE_ITEM, .occurrence = SIRIX_OCCURRENCE_MANY},
+        .slot_count = 2,
+        .body = builder_node(builder, SIRIX_PLAN_EMPTY, ast, 0)};
+    node->op = SIRIX_AST_OP_NONE;
+    node->user = function;
+    return function->body == NULL ? NULL : node;
+}
+
 static struct sirix_plan *compare(struct builder *builder, const struct sirix_ast *ast)
 {
+    if (ast->op >= SIRIX_AST_IS) {
+        return compare_nodes(builder, ast);
+    }
+
     bool is_general = ast->op >= SIRIX_AST_GENERAL_EQ && ast->op <= SIRIX_AST_GENERAL_GE;
     struct sirix_plan *node =
         builder_plain(builder, is_general ? SIRIX_PLAN_COMPARE_ANY : SIRIX_PLAN_COMPARE, ast);

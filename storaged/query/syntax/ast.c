@@ -14,9 +14,9 @@ const char *sirix_ast_kind_name(enum sirix_ast_kind kind)
 
 const char *sirix_ast_op_name(enum sirix_ast_op op)
 {
-    static const char *const names[] = {"",  "eq", "ne",  "lt",   "le",  "gt",        "ge",
-                                        "=", "!=", "<",   "<=",   ">",   ">=",        "+",
-                                        "-", "*",  "div", "idiv", "mod", "intersect", "except"};
+    static const char *const names[] = {
+        "",   "eq", "ne", "lt", "le",  "gt",   "ge",  "=",         "!=",     "<",  "<=", ">",
+        ">=", "+",  "-",  "*",  "div", "idiv", "mod", "intersect", "except", "is", "<<", ">>"};
 
     return (unsigned)op < sizeof(names) / sizeof(names[0]) ? names[op] : "";
 }

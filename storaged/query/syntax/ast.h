@@ -23,7 +23,7 @@
  *   RANGE              from, to
  *   OR AND             e, e+
  *   NOT                e; the prefix operator of JSONiq
- *   COMPARE            left, right; op: SIRIX_AST_EQ .. SIRIX_AST_GENERAL_GE
+ *   COMPARE            left, right; op: SIRIX_AST_EQ .. SIRIX_AST_GENERAL_GE, SIRIX_AST_IS ..
  *   CONCAT             e, e+
  *   ADD MULTIPLY       e, e+; ops[i] stands before children[i], ops[0] is unused
  *   UNARY              e; op: SIRIX_AST_PLUS, SIRIX_AST_MINUS (signs are already multiplied)
@@ -206,6 +206,9 @@ enum sirix_ast_op {
     SIRIX_AST_MOD,
     SIRIX_AST_OP_INTERSECT,
     SIRIX_AST_OP_EXCEPT,
+    SIRIX_AST_IS, /* Of nodes of XML, of which there are none: of empty sequences. */
+    SIRIX_AST_BEFORE,
+    SIRIX_AST_AFTER,
 };
 
 /* Flags of nodes. */
@@ -217,10 +220,11 @@ enum {
     SIRIX_AST_EMPTY_LEAST = 1u << 4,
     SIRIX_AST_SLIDING = 1u << 5,
     SIRIX_AST_ONLY = 1u << 6,
-    SIRIX_AST_UPDATING = 1u << 7,   /* declare updating function, %an:updating */
-    SIRIX_AST_EXTERNAL = 1u << 8,   /* declare variable $x external */
-    SIRIX_AST_PRIVATE = 1u << 9,    /* %private; kept for messages only */
-    SIRIX_AST_ASSIGNABLE = 1u << 10 /* a variable that := may set */
+    SIRIX_AST_UPDATING = 1u << 7,    /* declare updating function, %an:updating */
+    SIRIX_AST_EXTERNAL = 1u << 8,    /* declare variable $x external */
+    SIRIX_AST_PRIVATE = 1u << 9,     /* %private; kept for messages only */
+    SIRIX_AST_ASSIGNABLE = 1u << 10, /* a variable that := may set */
+    SIRIX_AST_PUBLIC = 1u << 11,     /* %public */
 };
 
 /*

@@ -202,12 +202,13 @@ static enum sirix_status scan_string(const struct sirix_lexer *lexer, struct sir
     size_t at = token->start + 1;
 
     while (at < lexer->len) {
-        if (escapes && lexer->text[at] == '\\') {
+        const bool is_escape = escapes && lexer->text[at] == '\\';
+        const bool is_quote = !is_escape && lexer->text[at] == quote;
+
+        if (is_escape || (is_quote && byte_at(lexer, at + 1) == quote)) {
             at += 2;
-        } else if (lexer->text[at] != quote) {
+        } else if (!is_quote) {
             at++;
-        } else if (byte_at(lexer, at + 1) == quote) {
-            at += 2;
         } else {
             token->kind = SIRIX_TOKEN_STRING;
             token->end = at + 1;
@@ -288,8 +289,7 @@ static enum sirix_status scan_symbol(const struct sirix_lexer *lexer, struct sir
                                      struct sirix_query_error *err)
 {
     for (size_t i = 0; i < SYMBOL_COUNT; i++) {
-        if (symbols[i].text[0] == lexer->text[token->start] &&
-            starts(lexer, token->start, symbols[i].text)) {
+        if (starts(lexer, token->start, symbols[i].text)) {
             token->kind = symbols[i].kind;
             token->end = token->start + symbols[i].len;
             return SIRIX_OK;
@@ -371,6 +371,25 @@ enum sirix_status sirix_lexer_next(struct sirix_lexer *lexer, struct sirix_token
     lexer->after_value = ends_value(token.kind);
     *out = token;
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_lexer_raw(struct sirix_lexer *lexer, const char *first, const char *second,
+                                  struct sirix_bytes *out, bool *out_second,
+                                  struct sirix_query_error *err)
+{
+    for (size_t at = lexer->at; at < lexer->len; at++) {
+        const bool is_first = starts(lexer, at, first);
+
+        if (is_first || (second != NULL && starts(lexer, at, second))) {
+            *out = (struct sirix_bytes){lexer->text + lexer->at, at - lexer->at};
+            *out_second = !is_first;
+            advance(lexer, at + strlen(is_first ? first : second));
+            lexer->after_value = false;
+            return SIRIX_OK;
+        }
+    }
+    return sirix_query_fail_at(err, lexer->line, lexer->column, "XPST0003",
+                               "expected '%s' before the end of the query", first);
 }
 
 bool sirix_lexer_is_name(struct sirix_bytes name)

@@ -21,6 +21,10 @@
 /* X(NAME, text): one token a spelling, the longest match first where one begins another. */
 #define SIRIX_TOKEN_SYMBOL_LIST(X)                                                                 \
     X(DESCENDANT, "=>>")                                                                           \
+    X(TEMPLATE_OPEN, "``[")                                                                        \
+    X(PRAGMA_OPEN, "(#")                                                                           \
+    X(BEFORE, "<<")                                                                                \
+    X(AFTER, ">>")                                                                                 \
     X(ARROW, "=>")                                                                                 \
     X(ASSIGN, ":=")                                                                                \
     X(NOT_EQUAL, "!=")                                                                             \
@@ -94,6 +98,14 @@ void sirix_lexer_init(struct sirix_lexer *lexer, struct sirix_bytes text);
 /* The next token; at the end of the text END, again and again. XPST0003 for what is none. */
 enum sirix_status sirix_lexer_next(struct sirix_lexer *lexer, struct sirix_token *out,
                                    struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * What is no tokens: the text from the lexer's place up to the first of two marks (the second may be
+ * NULL). The lexer goes on behind the mark; *out_second: which of them it was. XPST0003 when there is none.
+ */
+enum sirix_status sirix_lexer_raw(struct sirix_lexer *lexer, const char *first, const char *second,
+                                  struct sirix_bytes *out, bool *out_second,
+                                  struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /* Whether name could stand as a name by itself. */
 bool sirix_lexer_is_name(struct sirix_bytes name);

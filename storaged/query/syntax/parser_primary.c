@@ -59,6 +59,15 @@ static struct sirix_ast *read_enclosed(struct parser *parser)
     return e != NULL && parser_expect(parser, SIRIX_TOKEN_BRACE_CLOSE, "'}'") ? e : NULL;
 }
 
+/* Whether {} is at hand. */
+static bool at_empty_braces(struct parser *parser)
+{
+    const struct sirix_token *ahead =
+        parser_at(parser, SIRIX_TOKEN_BRACE_OPEN) ? parser_ahead(parser) : NULL;
+
+    return ahead != NULL && ahead->kind == SIRIX_TOKEN_BRACE_CLOSE;
+}
+
 static struct sirix_ast_name *made_name(struct parser *parser, const char *prefix,
                                         const char *local)
 {
@@ -238,6 +247,81 @@ static struct sirix_ast *read_name(struct parser *parser)
     return parser_named(parser, SIRIX_AST_NAME, &place, name, 0);
 }
 
+/* --- Text between backquotes, pragmas ----------------------------------------------------------- */
+
+/* `{ e? }`: the value as text, its items with a blank between them. */
+static struct sirix_ast *read_interpolation(struct parser *parser)
+{
+    static const struct sirix_bytes blank = {" ", 1};
+    struct sirix_token place = parser->token;
+    struct sirix_ast *e = NULL;
+
+    if (!parser_advance(parser)) {
+        return NULL;
+    }
+    e = parser_at(parser, SIRIX_TOKEN_BRACE_CLOSE)
+            ? parser_node(parser, SIRIX_AST_SEQUENCE, &place, 0)
+            : parser_expression(parser);
+    if (e == NULL) {
+        return NULL;
+    }
+    if (!parser_at(parser, SIRIX_TOKEN_BRACE_CLOSE) || parser->lexer.at >= parser->text.len ||
+        parser->lexer.text[parser->lexer.at] != '`') {
+        return parser_fail_expected(parser, "'}`'");
+    }
+    parser->lexer.at++;
+    parser->lexer.column++;
+    return made_call(parser, &place, "fn", "string-join", e,
+                     parser_string_node(parser, &place, blank));
+}
+
+/* ``[text `{e}` text]``: all of it as one string. */
+static struct sirix_ast *read_template(struct parser *parser)
+{
+    struct sirix_token place = parser->token;
+    size_t mark = parser_list_open(parser);
+    bool is_end = false;
+
+    while (!is_end) {
+        struct sirix_bytes chunk = {NULL, 0};
+
+        parser->status = sirix_lexer_raw(&parser->lexer, "`{", "]``", &chunk, &is_end, parser->err);
+        if (parser->status != SIRIX_OK ||
+            !parser_list_push(parser, parser_string_node(parser, &place, chunk)) ||
+            (!is_end && !parser_list_push(parser, read_interpolation(parser)))) {
+            return NULL;
+        }
+    }
+    return parser_advance(parser) ? parser_list_close(parser, mark, SIRIX_AST_CONCAT, &place)
+                                  : NULL;
+}
+
+/* (# name text #) ... { e }: no pragma is known, so it is e. */
+static struct sirix_ast *read_pragmas(struct parser *parser)
+{
+    while (parser_at(parser, SIRIX_TOKEN_PRAGMA_OPEN)) {
+        struct sirix_bytes ignored = {NULL, 0};
+        bool is_second = false;
+
+        if (!parser_advance(parser)) {
+            return NULL;
+        }
+        if (parser->token.kind != SIRIX_TOKEN_QNAME && parser->token.kind != SIRIX_TOKEN_BRACED) {
+            return parser_fail_expected(parser, "the name of a pragma, with a prefix");
+        }
+        parser->status =
+            sirix_lexer_raw(&parser->lexer, "#)", NULL, &ignored, &is_second, parser->err);
+        if (!parser_advance(parser)) {
+            return NULL;
+        }
+    }
+    if (at_empty_braces(parser)) {
+        return parser_fail_at(parser, &parser->token, "XQST0079",
+                              "a pragma that is not known needs an expression");
+    }
+    return read_enclosed(parser);
+}
+
 /* --- Functions -------------------------------------------------------------------------------- */
 
 struct sirix_ast *parser_inline_function(struct parser *parser)
@@ -248,7 +332,14 @@ struct sirix_ast *parser_inline_function(struct parser *parser)
     uint32_t count = 0;
     struct sirix_ast_type *type = NULL;
 
-    if (!parser_annotations(parser, &flags) || !parser_expect_word(parser, "function") ||
+    if (!parser_annotations(parser, &flags)) {
+        return NULL;
+    }
+    if ((flags & (SIRIX_AST_PRIVATE | SIRIX_AST_PUBLIC)) != 0) {
+        return parser_fail_at(parser, &place, "XQST0125",
+                              "an inline function is neither public nor private");
+    }
+    if (!parser_expect_word(parser, "function") ||
         !parser_parameters(parser, &parameters, &count) || !parser_as(parser, &type)) {
         return NULL;
     }
@@ -308,6 +399,10 @@ struct sirix_ast *parser_primary(struct parser *parser)
         return parser_merge(parser);
     case SIRIX_TOKEN_PERCENT:
         return parser_inline_function(parser);
+    case SIRIX_TOKEN_TEMPLATE_OPEN:
+        return read_template(parser);
+    case SIRIX_TOKEN_PRAGMA_OPEN:
+        return read_pragmas(parser);
     case SIRIX_TOKEN_NAME:
     case SIRIX_TOKEN_QNAME:
     case SIRIX_TOKEN_BRACED:

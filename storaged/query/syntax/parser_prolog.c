@@ -5,14 +5,48 @@
 
 /* --- Version ---------------------------------------------------------------------------------- */
 
+static bool is_bytes(struct sirix_bytes bytes, const char *text)
+{
+    return bytes.len == strlen(text) && memcmp(bytes.data, text, bytes.len) == 0;
+}
+
+/* A name of an encoding has letters, digits and few signs; which one it is makes no difference. */
+static bool check_encoding(struct parser *parser)
+{
+    struct sirix_token place = parser->token;
+    struct sirix_bytes name = {NULL, 0};
+
+    if (!parser_string(parser, &name)) {
+        return false;
+    }
+
+    const char *at = name.data;
+    bool is_name = name.len != 0 && ((at[0] | 0x20) >= 'a' && (at[0] | 0x20) <= 'z');
+
+    for (size_t i = 0; i < name.len && is_name; i++) {
+        is_name = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-",
+                         at[i]) != NULL &&
+                  at[i] != '\0';
+    }
+    if (!is_name) {
+        parser_fail_at(parser, &place, "XQST0087", "this is no name of an encoding");
+    }
+    return is_name;
+}
+
 static bool set_dialect(struct parser *parser, bool is_jsoniq, const struct sirix_token *place,
                         struct sirix_bytes version)
 {
     if (!is_jsoniq) {
+        if (!is_bytes(version, "1.0") && !is_bytes(version, "3.0") && !is_bytes(version, "3.1")) {
+            parser_fail_at(parser, place, "XQST0031",
+                           "there is XQuery 1.0, 3.0 and 3.1, but no such version");
+            return false;
+        }
         parser->dialect = SIRIX_SYNTAX_XQUERY;
     } else {
-        bool is_10 = version.len == 3 && memcmp(version.data, "1.0", 3) == 0;
-        bool is_31 = version.len == 3 && memcmp(version.data, "3.1", 3) == 0;
+        bool is_10 = is_bytes(version, "1.0");
+        bool is_31 = is_bytes(version, "3.1");
 
         if (!is_10 && !is_31) {
             parser_fail_at(parser, place, "XQST0031",
@@ -51,7 +85,7 @@ bool parser_version(struct parser *parser)
             return false;
         }
     }
-    if (parser_take_word(parser, "encoding") && !parser_string(parser, &text)) {
+    if (parser_take_word(parser, "encoding") && !check_encoding(parser)) {
         return false;
     }
     /* The token behind the semicolon is the first that the dialect is for. */
@@ -60,11 +94,6 @@ bool parser_version(struct parser *parser)
 }
 
 /* --- Annotations ------------------------------------------------------------------------------ */
-
-static bool is_bytes(struct sirix_bytes bytes, const char *text)
-{
-    return bytes.len == strlen(text) && memcmp(bytes.data, text, bytes.len) == 0;
-}
 
 /* (literal, ...) behind the name of an annotation. */
 static bool skip_literals(struct parser *parser)
@@ -91,7 +120,6 @@ bool parser_annotations(struct parser *parser, uint32_t *flags)
 {
     bool is_sequential = false;
     bool is_nonsequential = false;
-    bool is_public = false;
 
     while (parser_at(parser, SIRIX_TOKEN_PERCENT)) {
         struct sirix_token place = parser->token;
@@ -102,8 +130,9 @@ bool parser_annotations(struct parser *parser, uint32_t *flags)
         }
         is_sequential = is_sequential || is_bytes(name->local, "sequential");
         is_nonsequential = is_nonsequential || is_bytes(name->local, "nonsequential");
-        is_public = is_public || is_bytes(name->local, "public");
-        if (is_bytes(name->local, "private")) {
+        if (is_bytes(name->local, "public")) {
+            *flags |= SIRIX_AST_PUBLIC;
+        } else if (is_bytes(name->local, "private")) {
             *flags |= SIRIX_AST_PRIVATE;
         } else if (is_bytes(name->local, "updating")) {
             *flags |= SIRIX_AST_UPDATING;
@@ -115,7 +144,7 @@ bool parser_annotations(struct parser *parser, uint32_t *flags)
                            "a function is either sequential or nonsequential");
             return false;
         }
-        if (is_public && (*flags & SIRIX_AST_PRIVATE) != 0) {
+        if ((*flags & SIRIX_AST_PUBLIC) != 0 && (*flags & SIRIX_AST_PRIVATE) != 0) {
             parser_fail_at(parser, &place, "XQST0106", "a function is either public or private");
             return false;
         }

@@ -31,6 +31,15 @@ struct error_case {
 
 static const struct tree_case trees[] = {
     {"1", "1"},
+    {"``[a `{1, \"x\"}` b`{}`]`` || 2",
+     "(concat (concat \"a \" (call fn:string-join (sequence 1 \"x\") \" \") \" b\" "
+     "(call fn:string-join (sequence) \" \") \"\") 2)"},
+    {"``[]``, ``[ `{ ``[`{1}`]`` }` ]``",
+     "(sequence (concat \"\") (concat \" \" (call fn:string-join (concat \"\" (call "
+     "fn:string-join 1 \" \") \"\") \" \") \" \"))"},
+    {"(# ex:a b #) (# ex:c #) { 1 }", "1"},
+    {"$a is $b, $a << $b, $a >> $b",
+     "(sequence (compare is $a $b) (compare << $a $b) (compare >> $a $b))"},
     {"(1, 2.5, 1e3, .5, 5., 01)", "(sequence 1 2.5 1e3 .5 5. 01)"},
     {"()", "(sequence)"},
     {"\"a\\n\\u00e9\\ud83d\\ude00\"\"b\"", "\"a\né😀\"b\""},
@@ -114,10 +123,10 @@ static const struct tree_case trees[] = {
     {"map { 1 : 2, \"a\" : () }, map{}, array { 1, 2 }, array{}",
      "(sequence (object (pair 1 2) (pair \"a\" (sequence))) (object) (array "
      "(sequence 1 2)) (array (sequence)))"},
-    {"function($a, $b as item()*) as integer { $a }, function() {}, %private "
-     "function() { 1 }",
+    {"function($a, $b as item()*) as integer { $a }, function() {}, "
+     "%an:assignable function() { 1 }",
      "(sequence (function $a $b as item* as integer $a) (function (sequence)) "
-     "(function private 1))"},
+     "(function assignable 1))"},
     {"fn:abs#1, abs(?), Q{http://x}f(1), local:f()",
      "(sequence (function_name fn:abs#1) (call abs ?) (call Q{http://x}f 1) (call "
      "local:f))"},
@@ -167,6 +176,15 @@ static const struct tree_case trees[] = {
 };
 
 static const struct error_case mistakes[] = {
+    {"``[a", "XPST0003", 1, 4, "expected '`{' before the end of the query"},
+    {"``[a`{1]``", "XPST0003", 1, 8, "expected '}`', found ]"},
+    {"(# ex:a b { 1 }", "XPST0003", 1, 8, "expected '#)' before the end of the query"},
+    {"(# ex:a #) { }", "XQST0079", 1, 12, "a pragma that is not known needs an expression"},
+    {"xquery version \"2.0\"; 1", "XQST0031", 1, 16,
+     "there is XQuery 1.0, 3.0 and 3.1, but no such version"},
+    {"xquery encoding \"?\"; 1", "XQST0087", 1, 17, "this is no name of an encoding"},
+    {"%private function() { 1 }", "XQST0125", 1, 1,
+     "an inline function is neither public nor private"},
     {"1 = 1 = 1", "XPST0003", 1, 7, "expected parentheses: these operators have no order, found ="},
     {"1 eq 2 lt 3", "XPST0003", 1, 8,
      "expected parentheses: these operators have no order, found lt"},
