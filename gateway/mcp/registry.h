@@ -106,7 +106,8 @@ struct sirix_mcp_registry {
                                   struct sirix_mcp_completion *completion, struct sirix_error *err);
     /*
      * Tests only. On legacy HTTP nothing is known of a client, so it is asked nothing and watches
-     * nothing; with this it is taken to be able to do everything.
+     * nothing; with this it is taken to be able to do everything, and is given the id of a session,
+     * which stands for nothing but the end of its time.
      */
     bool trusts_unknown_clients;
     bool lists_change; /* Tests only: tools and prompts may come and go. */

@@ -2,8 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "guard/seal.h"
 #include "transport/http_internal.h"
+
+enum { US_PER_S = 1000 * 1000, SESSION_LIFE_S = 3600 };
 
 /* --- Life ------------------------------------------------------------------------------------------ */
 
@@ -120,6 +124,9 @@ static enum MHD_Result respond(struct sirix_exchange *exchange, struct MHD_Conne
     if (len != 0) {
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
     }
+    if (exchange->session != NULL && status == SIRIX_HTTP_OK) {
+        (void)MHD_add_response_header(response, "Mcp-Session-Id", exchange->session);
+    }
     if (status == SIRIX_HTTP_METHOD_NOT_ALLOWED) {
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_POST);
     }
@@ -209,22 +216,94 @@ static void refuse_batch(struct sirix_exchange *exchange)
     exchange->input.is_batch = false;
 }
 
+/* --- Sessions, in tests only ----------------------------------------------------------------------- */
+
+static const struct sirix_seal_binding session_binding = {.purpose = "session"};
+
+static int64_t now_s(void)
+{
+    return sirix_clock_realtime_us(sirix_clock_system()) / US_PER_S;
+}
+
+/* Gives out the id of a session with the answer to `initialize`. */
+static enum sirix_status begin_session(struct sirix_exchange *exchange, struct sirix_error *err)
+{
+    static const struct sirix_bytes nothing = {.data = NULL, .len = 0};
+    struct sirix_buf sealed;
+    char *id = NULL;
+
+    sirix_buf_init(&sealed, SIRIX_SEAL_TEXT_BYTES_MAX);
+    enum sirix_status status = sirix_seal_close(&exchange->http->server->keys, &session_binding,
+                                                nothing, now_s() + SESSION_LIFE_S, &sealed, err);
+    if (status == SIRIX_OK) {
+        status = sirix_arena_c_str(&exchange->arena, sirix_buf_view(&sealed), &id, err);
+        exchange->session = id;
+    }
+    sirix_buf_deinit(&sealed);
+    return status;
+}
+
+/* Whether the id that came is one that was given out. */
+static bool has_good_session(struct sirix_exchange *exchange)
+{
+    struct sirix_bytes out = {.data = NULL, .len = 0};
+
+    return sirix_seal_open(&exchange->http->server->keys, &session_binding,
+                           sirix_bytes_from_str(exchange->session), now_s(), &exchange->arena, &out,
+                           NULL) == SIRIX_OK;
+}
+
+/* An id is given out, or looked at, or does not matter; *out_status is what refuses the request. */
+static enum sirix_status take_session(struct sirix_exchange *exchange, unsigned *out_status,
+                                      struct sirix_error *err)
+{
+    const struct sirix_mcp_request *request = &exchange->request;
+    const bool is_first =
+        sirix_bytes_equal(request->message->method, sirix_bytes_from_str("initialize"));
+
+    if (!request->server->registry->trusts_unknown_clients ||
+        sirix_mcp_is_modern(request->context.version)) {
+        exchange->session = NULL;
+        return SIRIX_OK;
+    }
+    if (is_first) {
+        return begin_session(exchange, err);
+    }
+    if (exchange->session != NULL && !has_good_session(exchange)) {
+        *out_status = SIRIX_HTTP_NOT_FOUND;
+    }
+    exchange->session = NULL;
+    return SIRIX_OK;
+}
+
+/* --- Requests --------------------------------------------------------------------------------------- */
+
 /* Serves a single request on this thread, or beside it; *out_is_streamed: as a stream. */
 static enum sirix_status serve_request(struct sirix_exchange *exchange, bool *out_is_streamed,
                                        struct sirix_error *err)
 {
     struct sirix_mcp_request *request = &exchange->request;
+    struct sirix_error failure = {0};
+    unsigned refused = 0;
 
     sirix_mcp_request_open(request, exchange->http->server, NULL, &exchange->headers,
                            &exchange->arena, &exchange->input.messages[0]);
     request->context.cancel = &exchange->cancel;
+    enum sirix_status status = take_session(exchange, &refused, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (refused != 0) {
+        (void)sirix_fail(&failure, SIRIX_NOT_FOUND, "this session is not known; initialize again");
+        status = sirix_mcp_refuse(request, &failure, &exchange->answer, err);
+        request->http_status = (int)refused;
+        return status;
+    }
     if (sirix_mcp_is_modern(request->context.version)) {
         sirix_connections_watch(&exchange->http->connections, exchange->slot, cancel_exchange,
                                 exchange);
     }
     if (sirix_mcp_is_listening(request) && !exchange->accepts_events) {
-        struct sirix_error failure = {0};
-
         (void)sirix_fail(&failure, SIRIX_INVALID, "Accept must have text/event-stream to listen");
         return sirix_mcp_refuse(request, &failure, &exchange->answer, err);
     }

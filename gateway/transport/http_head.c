@@ -230,6 +230,7 @@ static enum sirix_status read_headers(struct sirix_exchange *exchange,
         {"MCP-Protocol-Version", &headers->version},
         {"Mcp-Method", &headers->method},
         {"traceparent", &headers->traceparent},
+        {"Mcp-Session-Id", &exchange->session},
     };
     unsigned count = 0;
     enum sirix_status status = SIRIX_OK;

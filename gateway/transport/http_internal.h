@@ -49,6 +49,7 @@ struct sirix_exchange {
     size_t counted_bytes; /* In waiting_bytes. */
     struct sirix_arena arena;
     struct sirix_mcp_headers headers;
+    const char *session; /* Mcp-Session-Id that came, or that is given out; NULL: none. */
     struct sirix_jsonrpc_input input;
     struct sirix_mcp_request request;
     struct sirix_mcp_peer peer;
