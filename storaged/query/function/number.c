@@ -38,6 +38,10 @@ static enum sirix_status rounded(struct sirix_call *call, struct sirix_sequence 
     if (number.kind == SIRIX_ITEM_NONE) {
         return give_nothing(out);
     }
+    if (call->argument_count > 1 && !has_argument(call, 1)) {
+        return sirix_query_fail(err, "XPTY0004", "the precision of fn:%s is one integer",
+                                call->function->name);
+    }
     enum sirix_status status =
         sirix_number_round(call->work, number, (enum sirix_rounding)call->function->detail,
                            precision_of(call), &number, err);

@@ -15,6 +15,14 @@ enum sirix_status sirix_item_atomise(struct sirix_item item, struct sirix_item *
                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /*
+ * The one atomic value that an item stands for: an array of one stands for it, an empty one for nothing
+ * (kind NONE); XPTY0004 for one of several.
+ */
+enum sirix_status sirix_item_atomise_one(struct sirix_work *work, struct sirix_item item,
+                                         struct sirix_item *out,
+                                         struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+/*
  * item cast as type (an atomic type). FORG0001 bad text or value, FOCA0002 and FOCA0003 numbers that
  * do not fit, FOAR0002, FODT0001, XPTY0004 types that never cast. null casts to string and boolean.
  */

@@ -277,29 +277,11 @@ static int emptiness(struct sirix_item item)
     return item.kind == SIRIX_ITEM_NONE ? 2 : sirix_number_is_nan(item) ? 1 : 0;
 }
 
-enum sirix_status sirix_item_order(struct sirix_work *work, struct sirix_item a,
-                                   struct sirix_item b, bool empty_greatest, int *out,
-                                   struct sirix_query_error *err)
+/* Two keys that are there and no NaN. */
+static enum sirix_status order_atoms(struct sirix_work *work, struct sirix_item a,
+                                     struct sirix_item b, int *out, struct sirix_query_error *err)
 {
-    int a_empty = emptiness(a);
-    int b_empty = emptiness(b);
     int order = 0;
-
-    if (a_empty != 0 || b_empty != 0) {
-        order = (a_empty < b_empty) - (a_empty > b_empty);
-        *out = empty_greatest ? -order : order;
-        return SIRIX_OK;
-    }
-    if (!sirix_item_is_atomic(a) || !sirix_item_is_atomic(b)) {
-        enum sirix_status status = sirix_item_atomise(a, &a, err);
-
-        if (status == SIRIX_OK) {
-            status = sirix_item_atomise(b, &b, err);
-        }
-        if (status != SIRIX_OK) {
-            return status;
-        }
-    }
     enum relation relation = relate(work, a, b, &order);
     bool is_duration = sirix_item_is_duration(a) && sirix_item_is_duration(b);
 
@@ -310,4 +292,31 @@ enum sirix_status sirix_item_order(struct sirix_work *work, struct sirix_item a,
     }
     *out = order;
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_item_order(struct sirix_work *work, struct sirix_item a,
+                                   struct sirix_item b, bool empty_greatest, int *out,
+                                   struct sirix_query_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    if (a.kind >= SIRIX_ITEM_OBJECT) {
+        status = sirix_item_atomise_one(work, a, &a, err);
+    }
+    if (status == SIRIX_OK && b.kind >= SIRIX_ITEM_OBJECT) {
+        status = sirix_item_atomise_one(work, b, &b, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    int a_empty = emptiness(a);
+    int b_empty = emptiness(b);
+
+    if (a_empty != 0 || b_empty != 0) {
+        int order = (a_empty < b_empty) - (a_empty > b_empty);
+
+        *out = empty_greatest ? -order : order;
+        return SIRIX_OK;
+    }
+    return order_atoms(work, a, b, out, err);
 }

@@ -502,6 +502,7 @@ static void numbers_round_and_format(void **state)
         {"round", "1.125 | 2", "decimal 1.13"},
         {"round", "8452 | -2", "8500"},
         {"round", "() | ()", "()"},
+        {"round", "1.125 | ()", "!XPTY0004"},
         {"round-half-to-even", "2.5", "decimal 2"},
         {"floor", "-2.5", "decimal -3"},
         {"ceiling", "-2.5", "decimal -2"},
