@@ -263,6 +263,72 @@ static void recovery_that_dies_goes_on_at_the_next_opening(void **state)
     expect_sound();
 }
 
+/* --- A resource that comes with its value ----------------------------------------------------------- */
+
+/* Made hidden, and named by the publication of its first value. */
+static enum sirix_status create_with_value(struct sirix_error *err)
+{
+    struct sirix_resource *mine = fixture.resource;
+    struct sirix_resource *hidden = NULL;
+    struct sirix_publication publication;
+    struct sirix_published published;
+    struct sirix_view view;
+    enum sirix_status status = sirix_resource_create_hidden(
+        fixture.database, test_name("h"), test_name(""), test_name(""), &hidden, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    fixture.resource = hidden;
+    sirix_reader_yield(fixture.reader);
+    assert_int_equal(test_view_branch(&fixture, "main", &view, NULL), SIRIX_OK);
+    test_publication_make(&fixture, &view, 7, &publication);
+    status = sirix_publish(&publication, &published, err);
+    test_publication_free(&publication);
+    sirix_view_close(&view);
+    fixture.resource = mine;
+    sirix_resource_unref(hidden);
+    return status;
+}
+
+static void a_new_resource_is_there_with_its_value_or_not_at_all(void **state)
+{
+    enum sirix_status status = SIRIX_UNAVAILABLE;
+    size_t rows_before = rows("r");
+    unsigned there = 0;
+    int step = 0;
+
+    (void)state;
+    for (step = 0; status != SIRIX_OK; step++) {
+        struct sirix_resource *made = NULL;
+        struct sirix_resource_info info;
+        struct sirix_recovery recovery;
+        struct sirix_error err = {0};
+
+        atomic_store(&crash_applies, step % 2 == 0);
+        atomic_store(&commits_until_crash, step / 2);
+        status = create_with_value(&err);
+        atomic_store(&commits_until_crash, -1);
+        if (status != SIRIX_OK) {
+            expect_refused(status, &err);
+        }
+        test_rev_reopen(&fixture, &recovery);
+        if (sirix_resource_open(fixture.database, test_name("h"), &made, NULL) == SIRIX_OK) {
+            assert_int_equal(sirix_resource_info(made, &info, NULL), SIRIX_OK);
+            assert_int_equal(info.newest_revision, 2);
+            sirix_resource_unref(made);
+            assert_int_equal(sirix_resource_drop(fixture.database, test_name("h"), NULL), SIRIX_OK);
+            there++;
+        } else {
+            assert_int_not_equal(status, SIRIX_OK);
+        }
+        assert_int_equal(rows("r"), rows_before);
+        expect_sound();
+    }
+    assert_true(step >= 4);
+    assert_true(there >= 2); /* Lost when it was done, and not lost. */
+}
+
 /* --- A drop ------------------------------------------------------------------------------------------ */
 
 static void a_drop_is_finished_wherever_it_crashes(void **state)
@@ -340,6 +406,7 @@ int main(void)
         CASE(an_import_is_there_as_a_whole_or_not_at_all),
         CASE(an_abandoned_import_goes_wherever_it_crashes),
         CASE(recovery_that_dies_goes_on_at_the_next_opening),
+        CASE(a_new_resource_is_there_with_its_value_or_not_at_all),
         CASE(a_drop_is_finished_wherever_it_crashes),
     };
 
