@@ -67,6 +67,25 @@ static enum sirix_status prepare(struct sirix_run *run, const struct sirix_plan 
     return SIRIX_OK;
 }
 
+/* The value of an error outlives the loops that it passes on its way to whoever catches it. */
+static void keep_error_value(struct sirix_run *run, struct sirix_query_error *err)
+{
+    struct sirix_work work = run->work;
+    struct sirix_query_error ignored = {0};
+    void *memory = NULL;
+
+    if (err == NULL || err->value == NULL) {
+        return;
+    }
+    work.arena = run->keep;
+    if (sirix_arena_calloc(run->keep, 1, sizeof(*err->value), &memory, &ignored.base) == SIRIX_OK &&
+        sirix_sequence_keep(&work, err->value, memory, &ignored) == SIRIX_OK) {
+        err->value = memory;
+    } else {
+        err->value = NULL; /* Without memory the error itself says more than its value would. */
+    }
+}
+
 static enum sirix_status call_library(struct sirix_run *run, const struct sirix_plan *plan,
                                       struct sirix_sequence *out, struct sirix_query_error *err)
 {
@@ -75,7 +94,14 @@ static enum sirix_status call_library(struct sirix_run *run, const struct sirix_
     struct sirix_call call;
     enum sirix_status status = prepare(run, plan, &call, &first, &input, err);
 
-    return status == SIRIX_OK ? sirix_function_call(&call, out, err) : status;
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = sirix_function_call(&call, out, err);
+    if (status != SIRIX_OK) {
+        keep_error_value(run, err);
+    }
+    return status;
 }
 
 /* A result that comes item by item. */
