@@ -7,6 +7,7 @@ import json
 import sys
 import unittest
 
+from http_server import Server
 from mcp_client import PROGRAMS, Case, inside
 from npm_tools import module, node, version
 
@@ -27,6 +28,10 @@ class Inspector(Case):
     def new(self, *args):
         return node(module(NEW, "clients/launcher/build/index.js"), "--cli", PROGRAMS["mcp"],
                     "--database-path", self.data, *args)
+
+    def over_http(self, server, *args):
+        return node(module(NEW, "clients/launcher/build/index.js"), "--cli", "--server-url",
+                    server.url, "--transport", "http", *args)
 
     def said(self, done):
         self.assertEqual(done.returncode, 0, (done.stdout, done.stderr))
@@ -49,7 +54,7 @@ class Inspector(Case):
         self.assertIn(b"database is missing", failed.stdout + failed.stderr)
 
     def test_the_new_one_lists_tools_and_finds_no_error_in_them(self):
-        for mode in ("auto", "legacy"):
+        for mode in ("auto", "legacy", "modern"):
             for more in ((), ("--read-write",)):
                 done = self.new(*more, "--protocol-era", mode, "--method", "tools/list", "--strict",
                                 "--format", "json")
@@ -58,7 +63,7 @@ class Inspector(Case):
                 self.assertIn(b"0 errors", done.stderr)
 
     def test_the_new_one_calls_tools(self):
-        for mode in ("auto", "legacy"):
+        for mode in ("auto", "legacy", "modern"):
             done = self.new("--protocol-era", mode, "--method", "tools/call", "--tool-name",
                             "sirix_read_node", "--tool-args-json",
                             json.dumps({**WHERE, "path": "/users"}))
@@ -67,6 +72,23 @@ class Inspector(Case):
             failed = self.new("--protocol-era", mode, "--method", "tools/call", "--tool-name",
                               "sirix_read_node", "--tool-args-json", '{"database":"db"}')
             self.assertEqual(failed.returncode, 5, (failed.stdout, failed.stderr))
+
+
+    def test_both_reach_the_endpoint(self):
+        server = Server("--database-path", self.data)
+        self.gateways.append(server)
+        old = node(module(OLD, "cli/build/cli.js"), "--cli", server.url, "--transport", "http",
+                   "--method", "tools/list")
+        self.assertIn("sirix_read_node", json.dumps(self.said(old)))
+        for mode in ("legacy", "auto", "modern"):
+            done = self.over_http(server, "--protocol-era", mode, "--method", "tools/list",
+                                  "--strict", "--format", "json")
+            self.assertIn("sirix_read_node", json.dumps(self.said(done)))
+            done = self.over_http(server, "--protocol-era", mode, "--method", "tools/call",
+                                  "--tool-name", "sirix_read_node", "--tool-args-json",
+                                  json.dumps({**WHERE, "path": "/users/[0]/name"}))
+            self.assertEqual(done.returncode, 0, (done.stdout, done.stderr))
+            self.assertIn(b"Alice", done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,30 +1,56 @@
 /*
- * The official TypeScript SDK (v1) as a host: connects over stdio, checks every answer against the
- * declared output schema (the SDK does), and plays an agent's work.
+ * The official TypeScript SDKs as hosts: connect, check every answer against the declared output schema
+ * (the SDKs do), and play an agent's work.
  *
- *     node client.mjs NODE_MODULES SIRIX_MCP DIR DATABASE RESOURCE
+ *     node client.mjs NODE_MODULES SDK MODE TARGET DATABASE RESOURCE
  *
- * DATABASE/RESOURCE holds {"users":[{"name":"Alice"},{"name":"Bob"}]} at its newest revision.
+ * SDK is v1 or v2. MODE is for v2: legacy, auto, or a protocol revision that is pinned. TARGET is
+ * `stdio PROGRAM DIR` or `http READER_URL WRITER_URL`. DATABASE/RESOURCE holds
+ * {"users":[{"name":"Alice"},{"name":"Bob"}]} at its newest revision.
  */
 import assert from "node:assert/strict";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [modules, program, directory, database, resource] = process.argv.slice(2);
-const sdk = (name) =>
-  import(pathToFileURL(path.join(modules, "@modelcontextprotocol/sdk/dist/esm/client", name)).href);
-const { Client } = await sdk("index.js");
-const { StdioClientTransport } = await sdk("stdio.js");
+const [modules, sdk, mode, transportKind, first, second, database, resource] =
+  process.argv.slice(2);
+const load = (name) =>
+  import(pathToFileURL(path.join(modules, "@modelcontextprotocol", name)).href);
 const where = { database, resource };
 
-async function connect(...more) {
-  const transport = new StdioClientTransport({
-    command: program,
-    args: ["--database-path", directory, ...more],
+async function parts() {
+  if (sdk === "v1") {
+    const folder = "sdk/dist/esm/client";
+    return {
+      ...(await load(`${folder}/index.js`)),
+      ...(await load(`${folder}/stdio.js`)),
+      ...(await load(`${folder}/streamableHttp.js`)),
+    };
+  }
+  return { ...(await load("client/dist/index.mjs")), ...(await load("client/dist/stdio.mjs")) };
+}
+
+const { Client, StdioClientTransport, StreamableHTTPClientTransport } = await parts();
+
+function transport(...more) {
+  if (transportKind === "http") {
+    return new StreamableHTTPClientTransport(new URL(more.length === 0 ? first : second));
+  }
+  return new StdioClientTransport({
+    command: first,
+    args: ["--database-path", second, ...more],
     stderr: "ignore",
   });
-  const client = new Client({ name: "sdk-test", version: "1.0.0" });
-  await client.connect(transport);
+}
+
+async function connect(...more) {
+  const negotiation = { auto: "auto", legacy: "legacy" }[mode] ?? { pin: mode };
+  const options = sdk === "v1" ? {} : { versionNegotiation: { mode: negotiation } };
+  const client = new Client({ name: "sdk-test", version: "1.0.0" }, options);
+  await client.connect(transport(...more));
+  if (sdk === "v2") {
+    assert.equal(client.getProtocolEra(), mode === "legacy" ? "legacy" : "modern");
+  }
   return client;
 }
 
@@ -41,7 +67,9 @@ async function readOnly() {
   const { tools } = await client.listTools();
   assert.ok(tools.length > 0);
   assert.ok(tools.every((tool) => tool.annotations.readOnlyHint));
-  await client.ping();
+  if (sdk === "v1" || mode === "legacy") {
+    await client.ping();
+  }
   const lists = await client.callTool({ name: "sirix_list_databases", arguments: {} });
   assert.ok(lists.structuredContent.databases.some((item) => item.name === database));
   await client.callTool({ name: "status", arguments: {} });
@@ -51,13 +79,28 @@ async function readOnly() {
   await call(client, "sirix_list_branches");
   const read = await call(client, "sirix_read_node");
   assert.deepEqual(read.value, { users: [{ name: "Alice" }, { name: "Bob" }] });
-  await assert.rejects(client.callTool({ name: "sirix_insert", arguments: where }), /-32602/);
+  await assert.rejects(
+    client.callTool({ name: "sirix_insert", arguments: where }),
+    (error) => error.code === -32602,
+  );
   const failed = await client.callTool({
     name: "sirix_read_node",
     arguments: { ...where, nodeKey: 99999 },
   });
   assert.equal(failed.isError, true);
-  await assert.rejects(client.request({ method: "server/discover" }, { parse: (x) => x }));
+  const uri = `sirix:///${database}/${resource}/info`;
+  const content = await client.readResource({ uri });
+  assert.equal(JSON.parse(content.contents[0].text).resource, resource);
+  assert.ok((await client.listResources()).resources.length >= 2);
+  assert.equal((await client.listResourceTemplates()).resourceTemplates.length, 5);
+  assert.ok((await client.listPrompts()).prompts.some((prompt) => prompt.name === "time_travel"));
+  const prompt = await client.getPrompt({ name: "time_travel", arguments: where });
+  assert.match(prompt.messages[0].content.text, /revisions spanning from/);
+  const { completion } = await client.complete({
+    ref: { type: "ref/prompt", name: "time_travel" },
+    argument: { name: "database", value: database.slice(0, 1) },
+  });
+  assert.deepEqual(completion.values, [database]);
   await client.close();
 }
 
@@ -85,7 +128,7 @@ async function readWrite() {
   await call(client, "sirix_promote", { branch: "try" });
   await call(client, "sirix_delete_branch", { name: "try" });
   await call(client, "sirix_delete_snapshot", { name: "before" });
-  await call(client, "sirix_create_resource", { resource: "another" });
+  await call(client, "sirix_create_resource", { resource: `${resource}-another` });
   const history = await call(client, "sirix_history", { count: 2 });
   assert.equal(history.count, 2);
   await client.close();
