@@ -40,6 +40,7 @@ def details(code, text, **facts):
 class Service(rpc.StorageServicer):
     def __init__(self):
         self.lock = threading.Lock()
+        self.changed = threading.Condition(self.lock)
         self.counts = collections.Counter()
         self.attached = 0
         self.last_gone = time.monotonic()
@@ -71,9 +72,10 @@ class Service(rpc.StorageServicer):
         if name == "plain":
             context.abort(grpc.StatusCode.NOT_FOUND, "bare words")
         if name == "hang":
-            context.add_callback(lambda: self.count("hang-ended"))
-            while context.is_active():
-                time.sleep(0.002)
+            ended = threading.Event()
+            if context.add_callback(ended.set):
+                ended.wait()
+            self.count("hang-ended")
         if name == "vanish":
             os._exit(3)
         return tries
@@ -293,6 +295,7 @@ class Service(rpc.StorageServicer):
             with self.lock:
                 self.attached -= 1
                 self.last_gone = time.monotonic()
+                self.changed.notify_all()
             gone.set()
 
         if not context.add_callback(leave):
@@ -302,12 +305,12 @@ class Service(rpc.StorageServicer):
         gone.wait()
 
     def wait_for_the_end(self):
-        while True:
-            with self.lock:
-                over = time.monotonic() - self.last_gone
-                if self.attached == 0 and over > self.end_after_s:
+        with self.lock:
+            while True:
+                left = self.last_gone + self.end_after_s - time.monotonic()
+                if self.attached == 0 and left <= 0:
                     return
-            time.sleep(0.01)
+                self.changed.wait(left if self.attached == 0 else None)
 
 
 class ReaderService(Service):
