@@ -87,6 +87,7 @@ struct sirix_apply_request {
     bool has_from; /* False: the parent of `to`. */
     struct sirix_view_request from;
     struct sirix_view_request to;
+    bool since_parted; /* From where the two parted; has_from false: from where the head did. */
     bool force_revision;
     bool dry_run;                    /* Keep nothing. */
     const struct sirix_spool *spool; /* May be NULL where nothing is streamed. */

@@ -337,16 +337,23 @@ enum sirix_status sirix_apply_diff_source(const struct sirix_apply_work *work,
                                           struct sirix_apply_result *result,
                                           struct sirix_error *err)
 {
-    const struct sirix_diff_views wanted = {
+    const char *branch = work->write->branch;
+    struct sirix_diff_views wanted = {
         .has_from = work->wanted->has_from,
         .from = work->wanted->from,
         .to = work->wanted->to,
+        .since_parted = work->wanted->since_parted,
         .from_field = "diff.from",
         .to_field = "diff.to",
     };
     struct sirix_view from = {0};
     struct sirix_view to = {0};
 
+    if (wanted.since_parted && !wanted.has_from) {
+        wanted.has_from = true;
+        wanted.from = (struct sirix_view_request){.which = SIRIX_VIEW_WHICH_BRANCH,
+                                                  .name = {.data = branch, .len = strlen(branch)}};
+    }
     enum sirix_status status =
         sirix_diff_views_open(&work->write->target, &wanted, &from, &to, err);
     if (status != SIRIX_OK) {

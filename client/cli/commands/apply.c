@@ -7,7 +7,12 @@
 
 #include "cli/commands/commands.h"
 
-enum own_flag { FLAG_TO = SIRIXCTL_WRITE_FLAG_COUNT, FLAG_FROM, FLAG_DRY_RUN };
+enum own_flag {
+    FLAG_TO = SIRIXCTL_WRITE_FLAG_COUNT,
+    FLAG_FROM,
+    FLAG_SINCE_PARTED,
+    FLAG_DRY_RUN,
+};
 
 enum {
     PATCH_BYTES_MAX = 64 * 1024 * 1024, /* What the server takes. */
@@ -18,6 +23,8 @@ static const struct sirixctl_flag own_flags[] = {
     SIRIXCTL_WRITE_FLAGS,
     [FLAG_TO] = {"to", "WHAT", "instead of a patch: what changed up to this revision"},
     [FLAG_FROM] = {"from", "WHAT", "with --to: since this revision (default: its parent)"},
+    [FLAG_SINCE_PARTED] = {"since-parted", NULL,
+                           "with --to: since it and the branch (or --from) parted"},
     [FLAG_DRY_RUN] = {"dry-run", NULL, "check it against the head and change nothing"},
 };
 
@@ -84,11 +91,13 @@ static enum sirix_status check_source(const struct sirixctl *ctl, struct sirix_e
     bool has_patch = ctl->args.operand_count > 1;
     bool has_to = ctl->args.own[FLAG_TO] != NULL;
 
-    if (has_patch && (has_to || ctl->args.own[FLAG_FROM] != NULL)) {
-        return sirixctl_usage(err, "a patch, or --from and --to; not both");
+    bool has_since = ctl->args.own[FLAG_FROM] != NULL || ctl->args.own[FLAG_SINCE_PARTED] != NULL;
+
+    if (has_patch && (has_to || has_since)) {
+        return sirixctl_usage(err, "a patch, or --to with what changed up to it; not both");
     }
-    if (!has_patch && ctl->args.own[FLAG_FROM] != NULL && !has_to) {
-        return sirixctl_usage(err, "--from wants --to: up to which revision?");
+    if (has_since && !has_to) {
+        return sirixctl_usage(err, "--to is missing: up to which revision?");
     }
     if (!has_patch && !has_to) {
         return sirixctl_usage(err, "what shall be applied? PATCH.json, or --to WHAT");
@@ -119,6 +128,7 @@ static enum sirix_status find_ends(struct sirixctl *ctl, const struct sirixctl_n
 
     request->source = SIRIX_APPLY_DIFF;
     request->has_diff_from = since != NULL;
+    request->diff_since_parted = ctl->args.own[FLAG_SINCE_PARTED] != NULL;
     if (status == SIRIX_OK && since != NULL) {
         status = parse_end(since, resource, "--from", &from, err);
     }
@@ -188,8 +198,8 @@ const struct sirixctl_command sirixctl_apply = {
     .summary = "Apply an RFC 6902 patch, or the changes of another branch, as one revision",
     .details =
         "`-` is stdin. With --to (a revision, time, snapshot or branch): what changed since its\n"
-        "parent, or --from, is done again on main or --branch. A node that is otherwise there\n"
-        "is named, and then nothing happens.",
+        "parent, --from or --since-parted is done again on main or --branch. A node that is\n"
+        "otherwise there is named, and then nothing happens.",
     .answer = "{\"revision\",\"parentRevision\",\"timestamp\",\"changed\",\"replayed\",\"dryRun\","
               "\"applied\",\n"
               "\"tests\"}\n"

@@ -72,6 +72,7 @@ struct sirix_apply_request {
     bool has_diff_from; /* Else the parent of diff_to. */
     struct sirix_view diff_from;
     struct sirix_view diff_to; /* Must name something. */
+    bool diff_since_parted;    /* From where it and diff_from (else: the branch) parted. */
     bool force_revision;       /* Make a revision even if nothing changed. */
     bool dry_run;              /* Check and do everything, but keep nothing. */
 };

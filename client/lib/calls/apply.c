@@ -186,6 +186,7 @@ static void encode_source(const struct sirix_apply_request *request, bool stream
         to->diff.from = &to->from;
     }
     to->diff.to = sirix_encode_view(&request->diff_to, &to->to);
+    to->diff.since_parted = request->diff_since_parted;
     message->source_case = SIRIX__STORAGE__V1__APPLY_REQUEST__SOURCE_DIFF;
     message->diff = &to->diff;
 }

@@ -147,6 +147,7 @@ static enum sirix_status source_of(struct apply_state *apply, struct sirix_error
         wanted->has_from = request->diff->from != NULL;
         wanted->from = sirix_rpc_view(request->diff->from);
         wanted->to = sirix_rpc_view(request->diff->to);
+        wanted->since_parted = request->diff->since_parted;
     }
     return SIRIX_OK;
 }

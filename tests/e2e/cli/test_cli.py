@@ -429,6 +429,11 @@ class Writing(Folder):
         self.assertEqual(self.export(), {"a": 2, "b": 2, "c": [0, 1]})
         self.assertEqual(self.ask("history", "db/res")["revisions"][0]["message"], "from side")
         self.assertEqual(self.ask(*args)["already"], 2)
+        # All that a branch has changed since it began.
+        self.ask("branch", "create", "db/res@before", "other")
+        since = self.ask("apply", "db/res", "--to", "side", "--since-parted", "--branch", "other")
+        self.assertEqual(since["applied"], 2)
+        self.assertEqual(self.export("db/res@other"), self.export("db/res@side"))
         # One end: what that revision changed.
         self.ask("update", "db/res", "/b", "3", "--branch", "side")
         error = self.error("apply", "db/res", "--to", "side", code=75)
@@ -547,7 +552,9 @@ class CommandLine(Folder):
             (["apply", "db/res", "/nowhere"], 66), (["apply", "db/res", "-"], 65),
             (["apply", "db/res", "-", "--expected-revision", "x"], 64),
             (["apply", "db/res"], 64), (["apply", "db/res", "-", "--to", "1"], 64),
-            (["apply", "db/res", "--from", "1"], 64), (["apply", "db/res", "--to", "a b"], 65),
+            (["apply", "db/res", "--from", "1"], 64),
+            (["apply", "db/res", "--since-parted"], 64),
+            (["apply", "db/res", "-", "--since-parted"], 64), (["apply", "db/res", "--to", "a b"], 65),
             (["apply", "db/res", "--to", "2", "--from", ""], 65),
             (["revert", "db/res"], 64), (["revert", "db/res@1", "--branch", ".x"], 65),
             (["snapshot", "create", "db/res", "12"], 65), (["snapshot", "list", "db/res@1"], 64),

@@ -289,6 +289,28 @@ class Diffs(Applying):
         self.bring(name, pb.View(revision=1))  # The first changed nothing.
         self.assertEqual(self.json(name), {"a": 1, "b": 2})
 
+    def test_all_that_a_branch_did_since_it_parted(self):
+        pb = case.pb
+        name = self.resource('{"a":1,"b":1,"c":1}')
+        self.apply(name, update(self.node(name, "/c").node_key, "2"))
+        self.branch(name, b"side")
+        for value in ("2", "3"):
+            self.apply(name, update(self.node(name, "/a").node_key, value), branch=b"side")
+        self.apply(name, update(self.node(name, "/b").node_key, "5"))
+        since = pb.DiffSource(to=pb.View(branch=b"side"), since_parted=True)
+        answer = self.client.Apply(database=b"db", resource=name, diff=since)
+        self.assertEqual(answer.applied, 1)
+        self.assertEqual(self.json(name), {"a": 3, "b": 5, "c": 2})
+        # The other way round: what main did since.
+        since = pb.DiffSource(to=pb.View(branch=b"main"), since_parted=True)
+        answer = self.client.Apply(database=b"db", resource=name, branch=b"side", diff=since)
+        self.assertEqual((answer.applied, answer.already), (1, 1))
+        self.assertEqual(self.json(name, view=pb.View(branch=b"side")), self.json(name))
+        getattr(since, "from").branch = b"nowhere"
+        detail = self.refused("NOT_FOUND", "branch_unknown", self.client.Apply, database=b"db",
+                              resource=name, diff=since)
+        self.assertEqual(detail.field, b"diff.from.branch")
+
     def test_a_diff_backwards_takes_a_change_back(self):
         pb = case.pb
         name = self.resource('{"a":1,"b":1}')

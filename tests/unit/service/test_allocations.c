@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "service/apply.h"
 #include "service/catalogue.h"
 #include "service/diff.h"
 #include "service/folder.h"
@@ -370,6 +371,79 @@ static enum sirix_status do_patch(struct sirix_error *err)
     return diff(true, err);
 }
 
+/* Applies to branch `side`. */
+static enum sirix_status apply(struct sirix_apply_request wanted, struct sirix_error *err)
+{
+    struct sirix_apply_result result = {0};
+    struct sirix_write write = {0};
+
+    enum sirix_status status = sirix_apply_check(&wanted, &plain, err);
+    if (status == SIRIX_OK) {
+        status =
+            sirix_write_open(&request, &plain, text("db"), text("r"), text("side"), &write, err);
+    }
+    if (status == SIRIX_OK) {
+        status = take_turn(&write, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_apply_run(&write, &wanted, &arena, &result, err);
+    }
+    sirix_write_close(&write);
+    return status;
+}
+
+static enum sirix_status do_apply(struct sirix_error *err)
+{
+    const struct sirix_operation operations[] = {
+        {.kind = SIRIX_OPERATION_INSERT, .target = 1, .json = text("{\"x\":[1],\"y\":2}")},
+    };
+
+    return apply((struct sirix_apply_request){.operations = operations,
+                                              .operation_count = 1,
+                                              .dry_run = true},
+                 err);
+}
+
+static const char patch_text[] =
+    "[{\"op\":\"test\",\"path\":\"/users/0/name\",\"value\":\"a\"},"
+    "{\"op\":\"add\",\"path\":\"/new\",\"value\":{\"deep\":[1,\"two\"]}},"
+    "{\"op\":\"copy\",\"from\":\"/new\",\"path\":\"/users/-\"},"
+    "{\"op\":\"move\",\"from\":\"/n\",\"path\":\"/new/n\"},"
+    "{\"op\":\"move\",\"from\":\"/new/n\",\"path\":\"/n\"},"
+    "{\"op\":\"remove\",\"path\":\"/new\"}]";
+
+static enum sirix_status do_apply_patch(struct sirix_error *err)
+{
+    return apply(
+        (struct sirix_apply_request){.source = SIRIX_APPLY_PATCH, .patch = text(patch_text)}, err);
+}
+
+static enum sirix_status do_apply_spooled(struct sirix_error *err)
+{
+    struct sirix_spool spool;
+
+    sirix_spool_init(&spool, dir);
+    enum sirix_status status = sirix_spool_append(&spool, text(patch_text), err);
+    if (status == SIRIX_OK) {
+        status = apply((struct sirix_apply_request){.source = SIRIX_APPLY_PATCH,
+                                                    .patch_streamed = true,
+                                                    .spool = &spool},
+                       err);
+    }
+    sirix_spool_deinit(&spool);
+    return status;
+}
+
+static enum sirix_status do_apply_diff(struct sirix_error *err)
+{
+    return apply(
+        (struct sirix_apply_request){.source = SIRIX_APPLY_DIFF,
+                                     .to = {.which = SIRIX_VIEW_WHICH_BRANCH, .name = text("main")},
+                                     .since_parted = true,
+                                     .dry_run = true},
+        err);
+}
+
 /* --- Sweeping ----------------------------------------------------------------------------------- */
 
 struct row {
@@ -423,6 +497,10 @@ static void every_call_bears_every_failing_allocation(void **state)
         {"History and NodeHistory", do_histories, NULL, 13},
         {"Diff", do_diff, NULL, 25},
         {"Diff as a patch", do_patch, NULL, 25},
+        {"Apply of a diff", do_apply_diff, NULL, 25},
+        {"Apply", do_apply, NULL, 15},
+        {"Apply of a patch", do_apply_patch, NULL, 50},
+        {"Apply of a spooled patch", do_apply_spooled, NULL, 50},
     };
 
     (void)state;
