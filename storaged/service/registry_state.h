@@ -22,7 +22,7 @@ struct sirix_handle {
     struct sirix_database *database;
     uint64_t refs;
     uint64_t idle_since_ns; /* When it was last given back by a user. */
-    bool dropped; /* Not in its bucket any more; `folder` is deleted at the end. */
+    bool dropped;           /* Not in its bucket any more; `folder` is deleted at the end. */
     bool suspect;
     char folder[SIRIX_FOLDER_NAME_BYTES];
     struct sirix_reader *readers[SIRIX_HANDLE_READERS_KEPT];
