@@ -34,7 +34,7 @@ static unsigned pick(struct text *t, unsigned below)
     return (unsigned)(t->random >> 11) % below;
 }
 
-static void put(struct text *t, const char *format, ...)
+static void SIRIX_PRINTF(2, 3) put(struct text *t, const char *format, ...)
 {
     va_list args;
 

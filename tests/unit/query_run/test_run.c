@@ -147,7 +147,7 @@ static void functions_are_values(void **state)
         {"[5,6](1)", "6"},
         {"(1)(2)", "! XPTY0004"},
         {"declare variable $x := $y + 1; declare variable $y := 2; $x", "3"},
-        {"declare variable $x := $y; declare variable $y := $x; $x", "! XQDY0054"},
+        {"declare variable $x := $y; declare variable $y := $x; $x", "! XQST0054"},
     };
 
     (void)state;
