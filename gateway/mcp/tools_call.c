@@ -232,7 +232,7 @@ static enum sirix_status run(struct sirix_mcp_call *call, struct sirix_json_node
     }
     if (status == SIRIX_OK) {
         status = call->tool->run(call, err);
-        if (status != SIRIX_OK) {
+        if (status != SIRIX_OK && call->request->failure.code == 0) {
             sirix_mcp_name_argument(call, err);
         }
     }
