@@ -31,7 +31,13 @@ enum {
     MALLOC_ARENAS_MAX = 4,
 };
 
-enum { LINGER_MS = 250, CANCEL_AGAIN_MS = 100, ABANDON_MS = 3000, MS_PER_SECOND = 1000 };
+enum {
+    LINGER_MS = 250,
+    ANSWERED_LINGER_MS = 1500,
+    CANCEL_AGAIN_MS = 100,
+    ABANDON_MS = 3000,
+    MS_PER_SECOND = 1000
+};
 
 static const long ns_per_ms = 1000000;
 
@@ -396,15 +402,18 @@ void sirix_rpc_server_drain(struct sirix_rpc_server *server, unsigned grace_ms)
     if (!server->polling) {
         return;
     }
+    unsigned linger_ms = no_calls(server) ? LINGER_MS : ANSWERED_LINGER_MS;
     atomic_store(&server->draining, true);
     post_all(server, NULL, SIRIX_RPC_EVENT_DRAIN);
     shut_doors(server);
 
     /*
      * A door is down when its connections are, and an idle client may sit on its connection for
-     * seconds after the GOAWAY. So the grace time is for calls; connections get a moment.
+     * seconds after the GOAWAY. So the grace time is for calls; connections get a moment, a longer one
+     * where calls were running: a client that has not read its answer loses it when it next writes to
+     * a connection that is closed.
      */
-    if (wait_until(server, no_calls, grace_ms) && wait_until(server, all_down, LINGER_MS)) {
+    if (wait_until(server, no_calls, grace_ms) && wait_until(server, all_down, linger_ms)) {
         return;
     }
     cancel_all(server);

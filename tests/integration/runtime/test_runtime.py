@@ -402,6 +402,14 @@ class RuntimeTest(unittest.TestCase):
         self.client.wait_for(lambda s: s["running"] == 1 and s["started"] == s["ended"])
 
 
+LAST = """
+import sys, grpc
+channel = grpc.insecure_channel(sys.argv[1], [("grpc.enable_http_proxy", 0)])
+call = channel.unary_unary("/toy.Toy/Last", lambda b: b, lambda b: b)
+print(call(b"", timeout=30).partition(b"woken")[1].decode())
+"""
+
+
 class EndingTest(unittest.TestCase):
     def test_a_call_that_ends_within_the_grace_time_succeeds(self):
         server = Server(grace_ms=20000)
@@ -412,6 +420,22 @@ class EndingTest(unittest.TestCase):
         self.assertEqual(sum(1 for _ in stream), 199)
         self.assertEqual(server.end()[0], 0)
         client.close()
+
+    def test_a_client_that_stands_still_for_a_moment_gets_its_last_answer(self):
+        server = Server(grace_ms=20000)
+        child = subprocess.Popen([sys.executable, "-c", LAST, server.socket], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        other = Client(server.socket)
+        other.wait_for(lambda s: s["parked"] == 1)
+        other.close()
+        child.send_signal(signal.SIGSTOP)
+        server.process.send_signal(signal.SIGTERM)
+        with self.assertRaises(subprocess.TimeoutExpired):  # Its connection waits for it.
+            server.process.wait(0.8)
+        child.send_signal(signal.SIGCONT)
+        out, failure = child.communicate(timeout=WAIT)
+        self.assertEqual((out, child.returncode), ("woken\n", 0), failure)
+        self.assertEqual(server.end()[0], 0)
 
     def test_a_call_that_does_not_is_cancelled_and_given_back(self):
         server = Server(grace_ms=200)

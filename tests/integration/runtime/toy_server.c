@@ -101,7 +101,7 @@ static enum sirix_status hold(struct sirix_rpc_call *call, void *state,
     return status;
 }
 
-/* Waits without a worker until Release. */
+/* Waits without a worker: Park until Release, Last until the server drains. */
 static enum sirix_status park(struct sirix_rpc_call *call, void *state,
                               const ProtobufCMessage *message, struct sirix_error *err)
 {
@@ -281,6 +281,7 @@ static const struct sirix_rpc_method methods[] = {
     {UNARY("Write", echo), .writes = true},
     {UNARY("Hold", hold)},
     {UNARY("Park", park), .woken = park_woken},
+    {UNARY("Last", park), .draining = park_woken},
     {UNARY("Fail", fail)},
     {UNARY("Big", big)},
     {
