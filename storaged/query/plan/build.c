@@ -63,7 +63,7 @@ struct sirix_plan *builder_node(struct builder *builder, enum sirix_plan_kind ki
     node->next_slot = SIRIX_PLAN_NO_SLOT;
     node->child_count = child_count;
     if (child_count != 0) {
-        node->children = builder_alloc(builder, child_count, sizeof(node->children[0]));
+        node->children = builder_alloc(builder, child_count, sizeof(struct sirix_plan *));
     }
     return builder->status == SIRIX_OK ? node : NULL;
 }
@@ -132,8 +132,7 @@ static bool set_option(struct builder *builder, const struct sirix_ast_declarati
     return true;
 }
 
-/* Two declarations of what may be declared once. */
-static const char *once_code(const struct sirix_ast_declaration *declaration)
+static const char *setter_code(struct sirix_bytes name)
 {
     static const struct {
         const char *name;
@@ -144,6 +143,17 @@ static const char *once_code(const struct sirix_ast_declaration *declaration)
         {"revalidation", "XUST0003"},   {"copy-namespaces", "XQST0055"},
     };
 
+    for (size_t i = 0; i < sizeof(setters) / sizeof(setters[0]); i++) {
+        if (builder_bytes_are(name, setters[i].name)) {
+            return setters[i].code;
+        }
+    }
+    return NULL;
+}
+
+/* The error of what is declared twice and may be only once; NULL: it may. */
+static const char *once_code(const struct sirix_ast_declaration *declaration)
+{
     switch (declaration->kind) {
     case SIRIX_DECLARE_DEFAULT_FUNCTION:
     case SIRIX_DECLARE_DEFAULT_ELEMENT:
@@ -155,15 +165,18 @@ static const char *once_code(const struct sirix_ast_declaration *declaration)
     case SIRIX_DECLARE_CONTEXT:
         return "XQST0099";
     case SIRIX_DECLARE_SETTER:
-        for (size_t i = 0; i < sizeof(setters) / sizeof(setters[0]); i++) {
-            if (builder_bytes_are(declaration->uri, setters[i].name)) {
-                return setters[i].code;
-            }
-        }
-        return NULL;
+        return setter_code(declaration->uri);
     default:
         return NULL;
     }
+}
+
+/* Whether two declarations are of the same thing. */
+static bool is_same_setting(const struct sirix_ast_declaration *a,
+                            const struct sirix_ast_declaration *b)
+{
+    return a->kind == b->kind &&
+           (a->kind != SIRIX_DECLARE_SETTER || sirix_bytes_equal(a->uri, b->uri));
 }
 
 static bool check_once(struct builder *builder)
@@ -172,19 +185,19 @@ static bool check_once(struct builder *builder)
     /* There are fewer kinds that this looks at than one list of them holds. */
     const struct sirix_ast_declaration *seen[16];
     uint32_t count = 0;
+    bool is_fine = true;
 
     for (uint32_t i = 0; i < module->declaration_count; i++) {
         const struct sirix_ast_declaration *declaration = &module->declarations[i];
         const char *code = once_code(declaration);
 
         for (uint32_t j = 0; code != NULL && j < count; j++) {
-            if (seen[j]->kind == declaration->kind &&
-                (declaration->kind != SIRIX_DECLARE_SETTER ||
-                 sirix_bytes_equal(seen[j]->uri, declaration->uri))) {
-                builder_fail(builder, declaration->line, declaration->column, code,
-                             "this is declared twice");
-                return false;
-            }
+            is_fine = is_fine && !is_same_setting(seen[j], declaration);
+        }
+        if (!is_fine) {
+            builder_fail(builder, declaration->line, declaration->column, code,
+                         "this is declared twice");
+            return false;
         }
         if (code != NULL && count < sizeof(seen) / sizeof(seen[0])) {
             seen[count++] = declaration;
@@ -330,20 +343,14 @@ static bool build_globals(struct builder *builder)
         if (declaration->kind == SIRIX_DECLARE_DECIMAL_FORMAT) {
             builder->query->decimal_formats[builder->query->decimal_format_count++] = declaration;
         }
-        if (declaration->kind != SIRIX_DECLARE_VARIABLE) {
-            continue;
-        }
+        if (declaration->kind == SIRIX_DECLARE_VARIABLE && declaration->body != NULL) {
+            struct sirix_plan_global *global = &builder->query->globals[number];
 
-        struct sirix_plan_global *global = &builder->query->globals[number++];
-
-        if (declaration->body != NULL) {
             global->body = build_alone(builder, declaration->body, &global->slot_count);
-            if (global->body == NULL) {
-                return false;
-            }
         }
+        number += declaration->kind == SIRIX_DECLARE_VARIABLE ? 1 : 0;
     }
-    return true;
+    return builder->status == SIRIX_OK;
 }
 
 /* --- Cycles ----------------------------------------------------------------------------------- */
@@ -419,7 +426,7 @@ static void build_query(struct builder *builder)
     struct sirix_plan_query *query = builder->query;
 
     query->decimal_formats =
-        builder_alloc(builder, module->declaration_count, sizeof(query->decimal_formats[0]));
+        builder_alloc(builder, module->declaration_count, sizeof(struct sirix_ast_declaration *));
     if (query->decimal_formats == NULL || !check_once(builder)) {
         return;
     }

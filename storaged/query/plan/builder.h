@@ -123,6 +123,8 @@ bool builder_expand(struct builder *builder, const struct sirix_ast_name *name, 
 /* Names that callers choose cannot be made to share one. */
 uint32_t builder_bucket(const struct builder *builder, const struct builder_name *name);
 bool builder_same_name(const struct builder_name *a, const struct builder_name *b);
+/* Whether two names are written the same. */
+bool builder_same_text(const struct sirix_ast_name *a, const struct sirix_ast_name *b);
 /* "prefix:local" as the query wrote it, in a buffer of the caller. */
 const char *builder_show(const struct sirix_ast_name *name, char *to, size_t to_bytes);
 /* How many letters differ; SIZE_MAX when it is more than a third. */

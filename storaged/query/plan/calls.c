@@ -76,13 +76,15 @@ static bool check_parameters(struct builder *builder, const struct sirix_ast_par
                              uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
+        bool is_fine = true;
+
         for (uint32_t j = 0; j < i; j++) {
-            if (sirix_bytes_equal(parameters[i].name.local, parameters[j].name.local) &&
-                sirix_bytes_equal(parameters[i].name.prefix, parameters[j].name.prefix)) {
-                builder_fail(builder, parameters[i].line, parameters[i].column, "XQST0039",
-                             "two parameters have the same name");
-                return false;
-            }
+            is_fine = is_fine && !builder_same_text(&parameters[i].name, &parameters[j].name);
+        }
+        if (!is_fine) {
+            builder_fail(builder, parameters[i].line, parameters[i].column, "XQST0039",
+                         "two parameters have the same name");
+            return false;
         }
     }
     return true;
@@ -201,7 +203,8 @@ bool builder_build_functions(struct builder *builder)
 {
     struct sirix_plan_query *query = builder->query;
 
-    query->functions = builder_alloc(builder, builder->function_count, sizeof(query->functions[0]));
+    query->functions =
+        builder_alloc(builder, builder->function_count, sizeof(struct sirix_plan_function *));
     if (query->functions == NULL) {
         return false;
     }

@@ -12,18 +12,24 @@ static bool bind_optional(struct builder *builder, const struct sirix_ast *ast,
     return name == NULL || builder_bind(builder, name, ast->line, ast->column, false, slot);
 }
 
-/* Two names of one clause that have to differ. */
+/* Names of one clause, of which some may be NULL, have to differ. */
 static bool check_different(struct builder *builder, const struct sirix_ast *ast,
-                            const struct sirix_ast_name *a, const struct sirix_ast_name *b,
+                            const struct sirix_ast_name *const *names, size_t count,
                             const char *code)
 {
-    if (a != NULL && b != NULL && sirix_bytes_equal(a->local, b->local) &&
-        sirix_bytes_equal(a->prefix, b->prefix)) {
+    bool is_fine = true;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            is_fine = is_fine && (names[i] == NULL || names[j] == NULL ||
+                                  !builder_same_text(names[i], names[j]));
+        }
+    }
+    if (!is_fine) {
         builder_fail(builder, ast->line, ast->column, code,
                      "two variables of one clause have the same name");
-        return false;
     }
-    return true;
+    return is_fine;
 }
 
 static struct sirix_plan *build_for(struct builder *builder, const struct sirix_ast *ast,
@@ -33,7 +39,8 @@ static struct sirix_plan *build_for(struct builder *builder, const struct sirix_
     struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_FOR, ast, 1);
 
     if (node == NULL || !builder_children(builder, ast, node) ||
-        !check_different(builder, ast, ast->name, position, "XQST0089") ||
+        !check_different(builder, ast, (const struct sirix_ast_name *[]){ast->name, position}, 2,
+                         "XQST0089") ||
         !builder_set_type(builder, node, ast->type) ||
         !builder_bind(builder, ast->name, ast->line, ast->column, false, &node->slot) ||
         !bind_optional(builder, ast, position, &node->position_slot)) {
@@ -63,18 +70,10 @@ static struct sirix_plan *build_let(struct builder *builder, const struct sirix_
 static struct sirix_plan *build_edge(struct builder *builder, const struct sirix_ast *ast)
 {
     const struct sirix_ast_more *more = ast->more;
-    const struct sirix_ast_name *names[] = {ast->name, more->position, more->previous, more->next};
     struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_EDGE, ast, 1);
 
     if (node == NULL) {
         return NULL;
-    }
-    for (size_t i = 0; i < 4; i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (!check_different(builder, ast, names[i], names[j], "XQST0103")) {
-                return NULL;
-            }
-        }
     }
     if (!bind_optional(builder, ast, ast->name, &node->slot) ||
         !bind_optional(builder, ast, more->position, &node->position_slot) ||
@@ -105,14 +104,7 @@ static bool check_window(struct builder *builder, const struct sirix_ast *ast)
             names[count++] = edge->more->next;
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (!check_different(builder, ast, names[i], names[j], "XQST0103")) {
-                return false;
-            }
-        }
-    }
-    return true;
+    return check_different(builder, ast, names, count, "XQST0103");
 }
 
 static struct sirix_plan *build_window(struct builder *builder, const struct sirix_ast *ast)
@@ -254,18 +246,15 @@ static struct sirix_plan *build_group(struct builder *builder, const struct siri
         return NULL;
     }
     node->child_count = 0;
-    for (uint32_t i = 0; i < ast->child_count; i++) {
+    for (uint32_t i = 0; i < ast->child_count && builder->status == SIRIX_OK; i++) {
         if (!is_hidden_key(ast, i)) {
-            node->children[node->child_count] = build_group_key(builder, ast->children[i], first);
-            if (node->children[node->child_count++] == NULL) {
-                return NULL;
-            }
+            node->children[node->child_count++] = build_group_key(builder, ast->children[i], first);
         } else if (ast->children[i]->children[0] != NULL) {
-            *lets = build_let(builder, ast->children[i]);
-            if (*lets++ == NULL) {
-                return NULL;
-            }
+            *lets++ = build_let(builder, ast->children[i]);
         }
+    }
+    if (builder->status != SIRIX_OK) {
+        return NULL;
     }
     return list_slots(builder, node, first) ? builder_finish(builder, node) : NULL;
 }

@@ -63,13 +63,39 @@ static bool fail_misplaced(struct builder *builder, const struct sirix_plan *nod
     return false;
 }
 
+/* What the parts of a node do, those that may update. */
+struct effects {
+    const struct sirix_plan *updating;
+    const struct sirix_plan *simple;
+    bool is_vacuous;
+    bool is_either;
+};
+
+static void add_effect(struct effects *effects, const struct sirix_plan *child)
+{
+    if (is_updating(child)) {
+        effects->updating = child;
+    }
+    if (is_simple(child)) {
+        effects->simple = child;
+    }
+    effects->is_vacuous = effects->is_vacuous && (child->flags & BUILDER_VACUOUS) != 0;
+    effects->is_either = effects->is_either || (child->flags & BUILDER_EITHER) != 0;
+}
+
+/* Whether a node of nothing but vacuous parts is vacuous. */
+static bool may_be_vacuous(const struct sirix_plan *node)
+{
+    return is_either_way(node) || node->kind == SIRIX_PLAN_CASE ||
+           node->kind == SIRIX_PLAN_TYPE_CASE || node->kind == SIRIX_PLAN_FLWOR;
+}
+
 /* Updates of the parts are updates of the whole, where they may stand. */
 static bool take_effects(struct builder *builder, struct sirix_plan *node)
 {
-    const struct sirix_plan *updating = NULL;
-    const struct sirix_plan *simple = NULL;
-    bool is_vacuous = true;
-    bool is_either = node->kind == SIRIX_PLAN_TRY || node->kind == SIRIX_PLAN_BLOCK;
+    struct effects effects = {.is_vacuous = true,
+                              .is_either =
+                                  node->kind == SIRIX_PLAN_TRY || node->kind == SIRIX_PLAN_BLOCK};
 
     for (uint32_t i = 0; i < node->child_count; i++) {
         const struct sirix_plan *child = node->children[i];
@@ -77,33 +103,21 @@ static bool take_effects(struct builder *builder, struct sirix_plan *node)
         if (child == NULL) {
             continue;
         }
-        if (!may_update(node, i)) {
-            if (is_updating(child)) {
-                return fail_misplaced(builder, child,
-                                      "an update cannot stand where a value is "
-                                      "needed");
-            }
-            continue;
+        if (may_update(node, i)) {
+            add_effect(&effects, child);
+            node->flags |= child->flags & SIRIX_PLAN_UPDATING;
+        } else if (is_updating(child)) {
+            return fail_misplaced(builder, child, "an update cannot stand where a value is needed");
         }
-        if (is_updating(child)) {
-            updating = child;
-        }
-        if (is_simple(child)) {
-            simple = child;
-        }
-        is_vacuous = is_vacuous && (child->flags & BUILDER_VACUOUS) != 0;
-        is_either = is_either || (child->flags & BUILDER_EITHER) != 0;
-        node->flags |= child->flags & SIRIX_PLAN_UPDATING;
     }
-    if (is_either_way(node) && updating != NULL && simple != NULL) {
-        return fail_misplaced(builder, simple,
+    if (is_either_way(node) && effects.updating != NULL && effects.simple != NULL) {
+        return fail_misplaced(builder, effects.simple,
                               "this gives a value, but what stands beside it updates");
     }
-    if ((node->flags & SIRIX_PLAN_UPDATING) != 0 && is_either) {
+    if ((node->flags & SIRIX_PLAN_UPDATING) != 0 && effects.is_either) {
         node->flags |= BUILDER_EITHER;
     }
-    if (is_vacuous && (is_either_way(node) || node->kind == SIRIX_PLAN_CASE ||
-                       node->kind == SIRIX_PLAN_TYPE_CASE || node->kind == SIRIX_PLAN_FLWOR)) {
+    if (effects.is_vacuous && may_be_vacuous(node)) {
         node->flags |= BUILDER_VACUOUS;
     }
     return true;
@@ -365,7 +379,7 @@ static struct sirix_plan *object(struct builder *builder, const struct sirix_ast
     nodes[2]->children[0] = nodes[4];
     nodes[3]->children[0] = nodes[5];
     memcpy(nodes[1]->children, (struct sirix_plan *[]){nodes[0], nodes[2], nodes[3]},
-           3 * sizeof(nodes[0]));
+           3 * sizeof(struct sirix_plan *));
     return builder_finish(builder, nodes[1]);
 }
 

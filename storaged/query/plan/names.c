@@ -121,6 +121,11 @@ bool builder_same_name(const struct builder_name *a, const struct builder_name *
     return sirix_bytes_equal(a->local, b->local) && sirix_bytes_equal(a->uri, b->uri);
 }
 
+bool builder_same_text(const struct sirix_ast_name *a, const struct sirix_ast_name *b)
+{
+    return sirix_bytes_equal(a->local, b->local) && sirix_bytes_equal(a->prefix, b->prefix);
+}
+
 const char *builder_show(const struct sirix_ast_name *name, char *to, size_t to_bytes)
 {
     const int prefix_len = (int)(name->prefix.len < 60 ? name->prefix.len : 60);

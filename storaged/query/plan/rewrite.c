@@ -277,25 +277,22 @@ static void fold_if(struct sirix_plan *node)
 static void fold_logic(struct sirix_plan *node)
 {
     const bool deciding = node->kind == SIRIX_PLAN_OR;
+    bool is_decided = false;
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < node->child_count; i++) {
+    for (uint32_t i = 0; i < node->child_count && !is_decided; i++) {
         bool is_true = false;
 
         if (!known_truth(node->children[i], &is_true)) {
             node->children[kept++] = node->children[i];
         } else if (is_true == deciding) {
-            if (kept == 0) {
-                become(node, SIRIX_PLAN_CONSTANT, sirix_item_boolean(deciding));
-                return;
-            }
             node->children[kept++] = node->children[i];
-            break;
+            is_decided = true;
         }
     }
     node->child_count = kept;
-    if (kept == 0) {
-        become(node, SIRIX_PLAN_CONSTANT, sirix_item_boolean(!deciding));
+    if (kept == 0 || (kept == 1 && is_decided)) {
+        become(node, SIRIX_PLAN_CONSTANT, sirix_item_boolean(is_decided == deciding));
     }
 }
 
@@ -330,7 +327,7 @@ static void flatten(struct rewriter *rewriter, struct sirix_plan *node)
     if (!is_plain_sequence(node) || count == node->child_count || count > UINT32_MAX) {
         return;
     }
-    rewriter->status = sirix_arena_calloc(rewriter->work->arena, count, sizeof(node->children[0]),
+    rewriter->status = sirix_arena_calloc(rewriter->work->arena, count, sizeof(struct sirix_plan *),
                                           &memory, &rewriter->err->base);
     if (rewriter->status != SIRIX_OK) {
         return;
@@ -343,7 +340,8 @@ static void flatten(struct rewriter *rewriter, struct sirix_plan *node)
         struct sirix_plan *child = node->children[i];
 
         if (is_plain_sequence(child)) {
-            memcpy(children + at, child->children, child->child_count * sizeof(children[0]));
+            memcpy(children + at, child->children,
+                   child->child_count * sizeof(struct sirix_plan *));
             at += child->child_count;
         } else if (child->kind != SIRIX_PLAN_EMPTY) {
             children[at++] = child;

@@ -146,31 +146,32 @@ static void move_slot(uint32_t *slot, uint32_t by)
     }
 }
 
-static void move_list(const uint32_t *slots, uint32_t count, uint32_t by)
+static void move_list(struct builder *builder, const uint32_t **slots, uint32_t count, uint32_t by)
 {
-    /* The lists are the builder's own until the plan is handed out. */
-    uint32_t *own = (uint32_t *)(uintptr_t)slots;
+    uint32_t *moved = builder_alloc(builder, count, sizeof(moved[0]));
 
-    for (uint32_t i = 0; i < count; i++) {
-        move_slot(&own[i], by);
+    for (uint32_t i = 0; moved != NULL && i < count; i++) {
+        moved[i] = (*slots)[i];
+        move_slot(&moved[i], by);
     }
+    *slots = moved;
 }
 
-static void move_slots(struct sirix_plan *node, uint32_t by)
+static void move_slots(struct builder *builder, struct sirix_plan *node, uint32_t by)
 {
     move_slot(&node->slot, by);
     move_slot(&node->position_slot, by);
     move_slot(&node->previous_slot, by);
     move_slot(&node->next_slot, by);
     if (node->slots != NULL) {
-        move_list(node->slots, node->list_count, by);
+        move_list(builder, &node->slots, node->list_count, by);
     }
     if (node->kind == SIRIX_PLAN_CLOSURE) {
-        move_list(node->user->captures, node->user->capture_count, by);
+        move_list(builder, &node->user->captures, node->user->capture_count, by);
     }
     for (uint32_t i = 0; i < node->child_count; i++) {
         if (node->children[i] != NULL) {
-            move_slots(node->children[i], by);
+            move_slots(builder, node->children[i], by);
         }
     }
 }
@@ -180,7 +181,7 @@ uint32_t builder_frame_close(struct builder *builder, struct sirix_plan *body)
     struct builder_frame *frame = builder->frame;
 
     if (frame->is_inline && body != NULL) {
-        move_slots(body, frame->parameter_count + frame->capture_count);
+        move_slots(builder, body, frame->parameter_count + frame->capture_count);
     }
     builder_unbind(builder, frame->binding_base);
     builder->frame = frame->outer;

@@ -38,6 +38,17 @@ struct sirix_plan *builder_update(struct builder *builder, const struct sirix_as
     return mark_updating(builder, builder_plain(builder, kind, ast));
 }
 
+/* $x := e of a copy. */
+static struct sirix_plan *copied(struct builder *builder, const struct sirix_ast *ast)
+{
+    struct sirix_plan *let = builder_node(builder, SIRIX_PLAN_LET, ast, 1);
+
+    return let != NULL && builder_children(builder, ast, let) &&
+                   builder_bind(builder, ast->name, ast->line, ast->column, false, &let->slot)
+               ? builder_finish(builder, let)
+               : NULL;
+}
+
 /* copy $x := e modify u return e: the updates end with it. */
 struct sirix_plan *builder_copy(struct builder *builder, const struct sirix_ast *ast)
 {
@@ -50,18 +61,7 @@ struct sirix_plan *builder_copy(struct builder *builder, const struct sirix_ast 
     for (uint32_t i = 0; i < ast->child_count; i++) {
         const struct sirix_ast *child = ast->children[i];
 
-        if (i < let_count) {
-            struct sirix_plan *let = builder_node(builder, SIRIX_PLAN_LET, child, 1);
-
-            if (let == NULL || !builder_children(builder, child, let) ||
-                !builder_bind(builder, child->name, child->line, child->column, false,
-                              &let->slot)) {
-                return NULL;
-            }
-            node->children[i] = builder_finish(builder, let);
-        } else {
-            node->children[i] = builder_build(builder, child);
-        }
+        node->children[i] = i < let_count ? copied(builder, child) : builder_build(builder, child);
         if (node->children[i] == NULL) {
             return NULL;
         }

@@ -1,6 +1,20 @@
 /* Objects, arrays, blocks: whatever stands in braces and brackets of its own. */
 #include "query/syntax/parser_internal.h"
 
+static bool read_members(struct parser *parser)
+{
+    do {
+        (void)parser_take(parser, SIRIX_TOKEN_EQUAL);
+
+        struct sirix_ast *member = parser_single(parser);
+
+        if (member == NULL || !parser_list_push(parser, member)) {
+            return false;
+        }
+    } while (parser_take(parser, SIRIX_TOKEN_COMMA));
+    return parser->status == SIRIX_OK;
+}
+
 /* [e, =e, ...] */
 struct sirix_ast *parser_array(struct parser *parser)
 {
@@ -10,16 +24,8 @@ struct sirix_ast *parser_array(struct parser *parser)
     if (!parser_advance(parser)) {
         return NULL;
     }
-    if (!parser_at(parser, SIRIX_TOKEN_SQUARE_CLOSE)) {
-        do {
-            (void)parser_take(parser, SIRIX_TOKEN_EQUAL);
-
-            struct sirix_ast *member = parser_single(parser);
-
-            if (member == NULL || !parser_list_push(parser, member)) {
-                return NULL;
-            }
-        } while (parser_take(parser, SIRIX_TOKEN_COMMA));
+    if (!parser_at(parser, SIRIX_TOKEN_SQUARE_CLOSE) && !read_members(parser)) {
+        return NULL;
     }
     return parser_expect(parser, SIRIX_TOKEN_SQUARE_CLOSE, "',' or ']'")
                ? parser_list_close(parser, mark, SIRIX_AST_ARRAY, &place)
@@ -57,6 +63,18 @@ static struct sirix_ast *read_pair(struct parser *parser, struct sirix_ast *key)
     return value == NULL ? NULL : parser_node2(parser, SIRIX_AST_PAIR, &colon, key, value);
 }
 
+static bool read_map_pairs(struct parser *parser)
+{
+    do {
+        struct sirix_ast *pair = read_pair(parser, parser_single(parser));
+
+        if (pair == NULL || !parser_list_push(parser, pair)) {
+            return false;
+        }
+    } while (parser_take(parser, SIRIX_TOKEN_COMMA));
+    return parser->status == SIRIX_OK;
+}
+
 /* map { key : value, ... } */
 struct sirix_ast *parser_map(struct parser *parser)
 {
@@ -66,14 +84,8 @@ struct sirix_ast *parser_map(struct parser *parser)
     if (!parser_advance(parser) || !parser_expect(parser, SIRIX_TOKEN_BRACE_OPEN, "'{'")) {
         return NULL;
     }
-    if (!parser_at(parser, SIRIX_TOKEN_BRACE_CLOSE)) {
-        do {
-            struct sirix_ast *pair = read_pair(parser, parser_single(parser));
-
-            if (pair == NULL || !parser_list_push(parser, pair)) {
-                return NULL;
-            }
-        } while (parser_take(parser, SIRIX_TOKEN_COMMA));
+    if (!parser_at(parser, SIRIX_TOKEN_BRACE_CLOSE) && !read_map_pairs(parser)) {
+        return NULL;
     }
     return parser_expect(parser, SIRIX_TOKEN_BRACE_CLOSE, "',' or '}'")
                ? parser_list_close(parser, mark, SIRIX_AST_OBJECT, &place)
@@ -153,7 +165,8 @@ static struct sirix_ast *read_block(struct parser *parser, const struct sirix_to
     struct sirix_ast *first = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        memcpy(&first, parser->list.data + mark + i * sizeof(first), sizeof(first));
+        memcpy(&first, parser->list.data + mark + i * sizeof(struct sirix_ast *),
+               sizeof(struct sirix_ast *));
         if (first->kind == SIRIX_AST_PAIR) {
             return parser_fail_expected(parser, "',' or '}'");
         }

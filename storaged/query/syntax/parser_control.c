@@ -120,6 +120,23 @@ struct sirix_ast *parser_switch(struct parser *parser)
 
 /* --- typeswitch ------------------------------------------------------------------------------- */
 
+static bool grow_types(struct parser *parser, struct sirix_ast_type ***types, uint32_t *cap)
+{
+    uint32_t grown_cap = *cap == 0 ? 2 : *cap * 2;
+    struct sirix_ast_type **grown =
+        parser_alloc(parser, grown_cap, sizeof(struct sirix_ast_type *));
+
+    if (grown == NULL) {
+        return false;
+    }
+    if (*cap != 0) {
+        memcpy(grown, *types, *cap * sizeof(struct sirix_ast_type *));
+    }
+    *types = grown;
+    *cap = grown_cap;
+    return true;
+}
+
 /* T | T ... into more->types. */
 static bool read_types(struct parser *parser, struct sirix_ast_more *more)
 {
@@ -133,18 +150,8 @@ static bool read_types(struct parser *parser, struct sirix_ast_more *more)
         if (type == NULL) {
             return false;
         }
-        if (count == cap) {
-            struct sirix_ast_type **grown =
-                parser_alloc(parser, cap == 0 ? 2 : (size_t)cap * 2, sizeof(types[0]));
-
-            if (grown == NULL) {
-                return false;
-            }
-            if (count != 0) {
-                memcpy(grown, types, count * sizeof(types[0]));
-            }
-            types = grown;
-            cap = cap == 0 ? 2 : cap * 2;
+        if (count == cap && !grow_types(parser, &types, &cap)) {
+            return false;
         }
         types[count++] = type;
     } while (parser_take(parser, SIRIX_TOKEN_BAR));
@@ -345,6 +352,31 @@ struct sirix_ast *parser_while(struct parser *parser)
     return body == NULL ? NULL : parser_node2(parser, SIRIX_AST_WHILE, &place, condition, body);
 }
 
+/* $x as T := e */
+static struct sirix_ast *read_declared(struct parser *parser)
+{
+    struct sirix_token place = parser->token;
+    struct sirix_ast_type *type = NULL;
+    struct sirix_ast *value = NULL;
+    struct sirix_ast_name *name = parser_variable_name(parser);
+
+    if (name == NULL || !parser_as(parser, &type)) {
+        return NULL;
+    }
+    if (parser_take(parser, SIRIX_TOKEN_ASSIGN)) {
+        value = parser_single(parser);
+    }
+
+    struct sirix_ast *node = parser_named(parser, SIRIX_AST_DECLARE, &place, name, 1);
+
+    if (node == NULL) {
+        return NULL;
+    }
+    node->type = type;
+    node->children[0] = value;
+    return parser_measure(parser, node) ? node : NULL;
+}
+
 /* variable $x as T := e, $y ... */
 struct sirix_ast *parser_declare(struct parser *parser)
 {
@@ -355,29 +387,9 @@ struct sirix_ast *parser_declare(struct parser *parser)
         return NULL;
     }
     do {
-        struct sirix_token at = parser->token;
-        struct sirix_ast_type *type = NULL;
-        struct sirix_ast *value = NULL;
-        struct sirix_ast_name *name = parser_variable_name(parser);
+        struct sirix_ast *node = read_declared(parser);
 
-        if (name == NULL || !parser_as(parser, &type)) {
-            return NULL;
-        }
-        if (parser_take(parser, SIRIX_TOKEN_ASSIGN)) {
-            value = parser_single(parser);
-            if (value == NULL) {
-                return NULL;
-            }
-        }
-
-        struct sirix_ast *node = parser_named(parser, SIRIX_AST_DECLARE, &at, name, 1);
-
-        if (node == NULL) {
-            return NULL;
-        }
-        node->type = type;
-        node->children[0] = value;
-        if (!parser_measure(parser, node) || !parser_list_push(parser, node)) {
+        if (node == NULL || !parser_list_push(parser, node)) {
             return NULL;
         }
     } while (parser_take(parser, SIRIX_TOKEN_COMMA));
@@ -458,7 +470,7 @@ struct sirix_ast *parser_statements(struct parser *parser, struct sirix_ast *fir
             return NULL;
         }
     } else if (parser_list_count(parser, mark) == 1) {
-        memcpy(&first, parser->list.data + mark, sizeof(first));
+        memcpy(&first, parser->list.data + mark, sizeof(struct sirix_ast *));
         parser->list.len = mark;
         return first;
     }

@@ -383,7 +383,7 @@ static struct sirix_ast *read_jump(struct parser *parser)
                                : parser_at_word(parser, "break") ? SIRIX_AST_BREAK
                                                                  : SIRIX_AST_CONTINUE;
 
-    if (!parser_advance(parser) || !parser_advance(parser)) {
+    if (!parser_skip(parser, 2)) {
         return NULL;
     }
     if (kind != SIRIX_AST_EXIT) {

@@ -42,6 +42,9 @@ struct parser {
 /* Reads on. */
 bool parser_advance(struct parser *parser);
 
+/* Reads on by a number of tokens. */
+bool parser_skip(struct parser *parser, unsigned count);
+
 /* The token behind the current one; NULL when the text is wrong there. */
 const struct sirix_token *parser_ahead(struct parser *parser);
 

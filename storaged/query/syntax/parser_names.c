@@ -269,29 +269,29 @@ static bool decode_reference(struct decoder *decoder)
 
 static bool decode(struct decoder *decoder, bool escapes, bool references)
 {
-    while (decoder->at < decoder->end) {
+    const char *wrong = NULL;
+
+    while (decoder->at < decoder->end && wrong == NULL) {
         uint8_t byte = *decoder->at++;
 
         if (byte == decoder->quote) {
             decoder->at++; /* It is doubled. */
             decoder->to[decoder->len++] = byte;
         } else if (escapes && byte == '\\') {
-            if (!decode_escape(decoder)) {
-                parser_fail_at(decoder->parser, decoder->token, "XPST0003",
-                               "the string holds an escape that JSON does not know");
-                return false;
-            }
+            wrong = decode_escape(decoder) ? NULL
+                                           : "the string holds an escape that JSON does not know";
         } else if (references && byte == '&') {
-            if (!decode_reference(decoder)) {
-                parser_fail_at(decoder->parser, decoder->token, "XPST0003",
-                               "the string holds a reference that XQuery does not know");
-                return false;
-            }
+            wrong = decode_reference(decoder)
+                        ? NULL
+                        : "the string holds a reference that XQuery does not know";
         } else {
             decoder->to[decoder->len++] = byte;
         }
     }
-    return true;
+    if (wrong != NULL) {
+        parser_fail_at(decoder->parser, decoder->token, "XPST0003", wrong);
+    }
+    return wrong == NULL;
 }
 
 bool parser_string(struct parser *parser, struct sirix_bytes *out)

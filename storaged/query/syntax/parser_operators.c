@@ -147,7 +147,7 @@ static struct sirix_ast *read_type_operator(struct parser *parser, struct sirix_
     struct sirix_token place = parser->token;
     bool is_cast = found->level == LEVEL_CAST || found->level == LEVEL_CASTABLE;
 
-    if (!parser_advance(parser) || !parser_advance(parser)) {
+    if (!parser_skip(parser, 2)) {
         return NULL;
     }
 
@@ -222,6 +222,16 @@ static struct sirix_ast *read_one(struct parser *parser, struct sirix_ast *left,
     return node;
 }
 
+static bool is_operator_word(const struct parser *parser, const struct sirix_token *token)
+{
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+        if (operators[i].word != NULL && parser_is_word(parser, token, operators[i].word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether `not` at hand is the prefix operator: something that begins a value follows it. */
 static bool at_not(struct parser *parser)
 {
@@ -249,12 +259,7 @@ static bool at_not(struct parser *parser)
     case SIRIX_TOKEN_MINUS:
         return true;
     case SIRIX_TOKEN_NAME:
-        for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
-            if (operators[i].word != NULL && parser_is_word(parser, ahead, operators[i].word)) {
-                return false;
-            }
-        }
-        return true;
+        return !is_operator_word(parser, ahead);
     default:
         return false;
     }
@@ -313,6 +318,20 @@ struct sirix_ast *parser_operators(struct parser *parser, unsigned level_min)
     return NULL;
 }
 
+/* first ! e ! ... */
+static struct sirix_ast *read_map(struct parser *parser, struct sirix_ast *first)
+{
+    struct sirix_token place = parser->token;
+    size_t mark = parser_list_open(parser);
+    struct sirix_ast *value = first;
+
+    while (value != NULL && parser_list_push(parser, value) &&
+           parser_take(parser, SIRIX_TOKEN_BANG)) {
+        value = parser_postfix(parser);
+    }
+    return value == NULL ? NULL : parser_list_close(parser, mark, SIRIX_AST_MAP, &place);
+}
+
 struct sirix_ast *parser_value(struct parser *parser)
 {
     struct sirix_token place = parser->token;
@@ -331,16 +350,7 @@ struct sirix_ast *parser_value(struct parser *parser)
     struct sirix_ast *value = parser_postfix(parser);
 
     if (value != NULL && parser_at(parser, SIRIX_TOKEN_BANG)) {
-        struct sirix_token bang = parser->token;
-        size_t mark = parser_list_open(parser);
-
-        while (parser_list_push(parser, value) && parser_take(parser, SIRIX_TOKEN_BANG)) {
-            value = parser_postfix(parser);
-            if (value == NULL) {
-                return NULL;
-            }
-        }
-        value = parser_list_close(parser, mark, SIRIX_AST_MAP, &bang);
+        value = read_map(parser, value);
     }
     if (value != NULL && has_sign) {
         value = parser_node1(parser, SIRIX_AST_UNARY, &place, value);

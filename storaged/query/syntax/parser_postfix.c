@@ -65,9 +65,6 @@ static struct sirix_ast *read_slice(struct parser *parser, const struct sirix_to
     for (int i = 0; i < 2 && parser_take(parser, SIRIX_TOKEN_COLON); i++) {
         if (!parser_at(parser, SIRIX_TOKEN_COLON) && !parser_at(parser, SIRIX_TOKEN_SQUARE_CLOSE)) {
             parts[i] = parser_single(parser);
-            if (parts[i] == NULL) {
-                return NULL;
-            }
         }
     }
     if (!parser_expect(parser, SIRIX_TOKEN_SQUARE_CLOSE, "']'")) {

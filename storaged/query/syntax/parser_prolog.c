@@ -377,9 +377,7 @@ static bool read_import(struct parser *parser, struct sirix_ast_declaration *out
     }
     if (parser_take_word(parser, "at")) {
         do {
-            if (!parser_string(parser, &ignored)) {
-                return false;
-            }
+            (void)parser_string(parser, &ignored);
         } while (parser_take(parser, SIRIX_TOKEN_COMMA));
     }
     return parser->status == SIRIX_OK;

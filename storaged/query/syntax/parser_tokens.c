@@ -81,6 +81,14 @@ bool parser_advance(struct parser *parser)
     return parser->status == SIRIX_OK;
 }
 
+bool parser_skip(struct parser *parser, unsigned count)
+{
+    while (count != 0 && parser_advance(parser)) {
+        count--;
+    }
+    return count == 0;
+}
+
 const struct sirix_token *parser_ahead(struct parser *parser)
 {
     if (parser->status != SIRIX_OK) {
@@ -203,7 +211,7 @@ struct sirix_ast *parser_node(struct parser *parser, enum sirix_ast_kind kind,
     node->height = 1;
     node->child_count = child_count;
     if (child_count != 0) {
-        node->children = parser_alloc(parser, child_count, sizeof(node->children[0]));
+        node->children = parser_alloc(parser, child_count, sizeof(struct sirix_ast *));
         if (node->children == NULL) {
             return NULL;
         }
@@ -272,7 +280,8 @@ size_t parser_list_open(const struct parser *parser)
 bool parser_list_push(struct parser *parser, struct sirix_ast *node)
 {
     if (parser->status == SIRIX_OK) {
-        parser->status = sirix_buf_append(&parser->list, &node, sizeof(node), &parser->err->base);
+        parser->status =
+            sirix_buf_append(&parser->list, &node, sizeof(struct sirix_ast *), &parser->err->base);
     }
     return parser->status == SIRIX_OK;
 }
@@ -289,7 +298,7 @@ struct sirix_ast *parser_list_close(struct parser *parser, size_t mark, enum sir
     struct sirix_ast *node = parser_node(parser, kind, place, (uint32_t)count);
 
     if (node != NULL && count != 0) {
-        memcpy(node->children, parser->list.data + mark, count * sizeof(node->children[0]));
+        memcpy(node->children, parser->list.data + mark, count * sizeof(struct sirix_ast *));
     }
     parser->list.len = mark;
     return node != NULL && parser_measure(parser, node) ? node : NULL;

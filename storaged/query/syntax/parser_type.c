@@ -77,6 +77,22 @@ static bool read_members(struct parser *parser, struct sirix_ast_type *type)
     return type->value != NULL && parser_expect(parser, SIRIX_TOKEN_CLOSE, "')'");
 }
 
+static bool read_parameters(struct parser *parser, struct sirix_ast_type **parameters,
+                            uint32_t *count)
+{
+    do {
+        if (*count == PARAMETERS_MAX) {
+            parser_fail_expected(parser, "255 parameters at most");
+            return false;
+        }
+        parameters[*count] = parser_sequence_type(parser);
+        if (parameters[(*count)++] == NULL) {
+            return false;
+        }
+    } while (parser_take(parser, SIRIX_TOKEN_COMMA));
+    return parser->status == SIRIX_OK;
+}
+
 /* T, ...) as T of a function. */
 static bool read_signature(struct parser *parser, struct sirix_ast_type *type)
 {
@@ -84,17 +100,8 @@ static bool read_signature(struct parser *parser, struct sirix_ast_type *type)
     uint32_t count = 0;
 
     type->is_any = false;
-    if (!parser_at(parser, SIRIX_TOKEN_CLOSE)) {
-        do {
-            if (count == PARAMETERS_MAX) {
-                parser_fail_expected(parser, "255 parameters at most");
-                return false;
-            }
-            parameters[count] = parser_sequence_type(parser);
-            if (parameters[count++] == NULL) {
-                return false;
-            }
-        } while (parser_take(parser, SIRIX_TOKEN_COMMA));
+    if (!parser_at(parser, SIRIX_TOKEN_CLOSE) && !read_parameters(parser, parameters, &count)) {
+        return false;
     }
     if (!parser_expect(parser, SIRIX_TOKEN_CLOSE, "',' or ')'") ||
         !parser_expect_word(parser, "as")) {
@@ -106,11 +113,11 @@ static bool read_signature(struct parser *parser, struct sirix_ast_type *type)
     }
     type->parameter_count = count;
     if (count != 0) {
-        type->parameters = parser_alloc(parser, count, sizeof(parameters[0]));
+        type->parameters = parser_alloc(parser, count, sizeof(struct sirix_ast_type *));
         if (type->parameters == NULL) {
             return false;
         }
-        memcpy(type->parameters, parameters, count * sizeof(parameters[0]));
+        memcpy(type->parameters, parameters, count * sizeof(struct sirix_ast_type *));
     }
     return true;
 }
