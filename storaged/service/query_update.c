@@ -72,6 +72,15 @@ static enum sirix_status open_writes(struct sirix_query_update *update, struct s
         sirix_error_set_field(err, "options.expected_revision");
         return status;
     }
+    if (update->touched_count == 0 && update->options.idempotency_key.len != 0 &&
+        update->session.wanted.database.len != 0) {
+        /* It may have been done before: then there is nothing left to touch. */
+        status = sirix_write_open(&update->session.request, &update->options,
+                                  update->session.wanted.database, update->session.wanted.resource,
+                                  (struct sirix_bytes){0}, &update->writes[0], err);
+        update->write_count = status == SIRIX_OK ? 1 : 0;
+        return status;
+    }
     for (size_t i = 0; i < update->touched_count; i++) {
         order[i] = &update->touched[i];
     }
@@ -242,11 +251,13 @@ static enum sirix_status replay(struct sirix_query_update *update, bool *out_rep
         sirix_write_replay(&update->writes[0], out_replayed, &result, &answer, err);
 
     if (status == SIRIX_OK && *out_replayed) {
+        const bool touches = update->touched_count != 0;
+
         result.changed = true;
         update->results[0] = (struct sirix_query_update_result){
-            .database = update->touched[0].database,
-            .resource = update->touched[0].resource,
-            .branch = update->touched[0].branch,
+            .database = touches ? update->touched[0].database : update->session.wanted.database,
+            .resource = touches ? update->touched[0].resource : update->session.wanted.resource,
+            .branch = {.data = update->writes[0].branch, .len = strlen(update->writes[0].branch)},
             .result = result,
         };
     }
