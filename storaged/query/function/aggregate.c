@@ -162,8 +162,11 @@ static enum sirix_status take(struct sirix_call *call, struct sirix_item item,
     }
     struct sirix_item against = extreme->best.kind == SIRIX_ITEM_NONE ? item : extreme->best;
 
-    /* Durations of two kinds have an order as keys, but no least one. */
-    bool has_order = !(item.kind == SIRIX_ITEM_DURATION || against.kind == SIRIX_ITEM_DURATION ||
+    /* Durations of two kinds have an order as keys, but no least one; NaN is a number among numbers. */
+    bool mixes_numbers = item.kind != SIRIX_ITEM_NULL && against.kind != SIRIX_ITEM_NULL &&
+                         sirix_item_is_numeric(item) != sirix_item_is_numeric(against);
+    bool has_order = !(mixes_numbers || item.kind == SIRIX_ITEM_DURATION ||
+                       against.kind == SIRIX_ITEM_DURATION ||
                        (sirix_item_is_duration(item) && item.kind != against.kind));
 
     status = has_order ? sirix_item_order(call->work, item, against, false, &order, err)

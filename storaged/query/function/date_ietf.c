@@ -226,9 +226,8 @@ static bool take_all(struct scanner *scanner)
 
     skip_blanks(scanner);
     if (take_name(scanner, names, sizeof(names) / sizeof(names[0]), &name)) {
-        bool comma = take_char(scanner, ',');
-
-        if (!skip_blanks(scanner) && !comma) {
+        (void)take_char(scanner, ','); /* May be there. */
+        if (!skip_blanks(scanner)) {
             return false;
         }
     }

@@ -228,12 +228,12 @@ struct words {
     size_t len;
 };
 
-static void add_word(struct words *words, const char *word)
+static void add_word(struct words *words, char before, const char *word)
 {
     size_t len = strlen(word);
 
     if (words->len != 0) {
-        words->text[words->len++] = ' ';
+        words->text[words->len++] = before;
     }
     memcpy(words->text + words->len, word, len);
     words->len += len;
@@ -242,8 +242,8 @@ static void add_word(struct words *words, const char *word)
 static void below_thousand(struct words *words, unsigned value, bool has_before)
 {
     if (value >= 100) {
-        add_word(words, small_words[value / 100]);
-        add_word(words, "hundred");
+        add_word(words, ' ', small_words[value / 100]);
+        add_word(words, ' ', "hundred");
         has_before = true;
         value %= 100;
         if (value == 0) {
@@ -251,17 +251,15 @@ static void below_thousand(struct words *words, unsigned value, bool has_before)
         }
     }
     if (value != 0 && has_before) {
-        add_word(words, "and");
+        add_word(words, ' ', "and");
     }
     if (value >= 20) {
-        add_word(words, ten_words[value / 10]);
-        value %= 10;
-        if (value == 0) {
-            return;
+        add_word(words, ' ', ten_words[value / 10]);
+        if (value % 10 != 0) {
+            add_word(words, '-', small_words[value % 10]);
         }
-    }
-    if (value != 0) {
-        add_word(words, small_words[value]);
+    } else if (value != 0) {
+        add_word(words, ' ', small_words[value]);
     }
 }
 
@@ -276,12 +274,12 @@ static void cardinal(struct words *words, uint64_t value)
                   {1000, "thousand"}};
 
     if (value == 0) {
-        add_word(words, small_words[0]);
+        add_word(words, ' ', small_words[0]);
     }
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         if (value >= groups[i].size) {
             below_thousand(words, (unsigned)(value / groups[i].size), false);
-            add_word(words, groups[i].name);
+            add_word(words, ' ', groups[i].name);
             value %= groups[i].size;
         }
     }
@@ -298,7 +296,7 @@ static void make_ordinal(struct words *words)
                {"eight", "eighth"}, {"nine", "ninth"}, {"twelve", "twelfth"}};
     size_t start = words->len;
 
-    while (start > 0 && words->text[start - 1] != ' ') {
+    while (start > 0 && words->text[start - 1] != ' ' && words->text[start - 1] != '-') {
         start--;
     }
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
@@ -333,10 +331,12 @@ static enum sirix_status in_words(uint64_t value, struct sirix_bytes token, bool
         make_ordinal(&words);
     }
     for (size_t i = 0; i < words.len; i++) {
-        bool is_first = i == 0 || words.text[i - 1] == ' ';
+        bool is_first = i == 0 || words.text[i - 1] == ' ' || words.text[i - 1] == '-';
         bool is_and = is_first && words.len - i > 3 && memcmp(words.text + i, "and ", 4) == 0;
 
-        if (words.text[i] != ' ' && chars[0] == 'W' && (!is_title || (is_first && !is_and))) {
+        bool is_letter = words.text[i] != ' ' && words.text[i] != '-';
+
+        if (is_letter && chars[0] == 'W' && (!is_title || (is_first && !is_and))) {
             words.text[i] = (char)(words.text[i] - 'a' + 'A');
         }
     }

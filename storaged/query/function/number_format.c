@@ -208,9 +208,6 @@ static bool read_active(const char *chars, size_t start, size_t end, struct subp
     if (to->least_exponent != 0 && to->least_whole == 0) {
         to->least_whole = reading.whole_places != 0;
     }
-    if (to->least_whole == 0 && to->least_fraction == 0) {
-        to->least_fraction = to->most_fraction != 0 && reading.whole_places == 0 ? 1 : 0;
-    }
     return true;
 }
 
@@ -380,6 +377,9 @@ static enum sirix_status put_fraction(const struct digits *digits, const struct 
     size_t group = 0;
 
     places = places > picture->least_fraction ? places : picture->least_fraction;
+    if (places == 0 && digits->count == 0 && picture->least_whole == 0) {
+        places = 1; /* Zero has one digit at least. */
+    }
     enum sirix_status status = places == 0 ? SIRIX_OK : sirix_buf_append_u8(to, '.', &err->base);
     for (size_t i = 0; status == SIRIX_OK && i < places; i++) {
         if (group < picture->fraction_group_count && picture->fraction_groups[group] == i) {

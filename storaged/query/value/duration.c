@@ -485,6 +485,9 @@ static enum sirix_status scale(struct sirix_work *work, enum sirix_arithmetic op
     if (op == SIRIX_DIVIDE && sirix_number_sign(number) == 0) {
         return overflow(err);
     }
+    if (number.kind == SIRIX_ITEM_FLOAT) { /* Not in the precision of a float. */
+        number = sirix_item_double(sirix_number_to_double(number));
+    }
     enum sirix_status status = number_of(work, duration, &amount, err);
     if (status == SIRIX_OK) {
         status = sirix_item_arithmetic(work, op, amount, number, &result, err);

@@ -223,26 +223,27 @@ static enum sirix_status exact_arithmetic(struct sirix_work *work, enum sirix_ar
 /* --- Floating point ------------------------------------------------------------------------------------ */
 
 /* idiv of doubles: an integer without bound. */
-struct floor_run {
+struct whole_run {
     struct sirix_work *work;
-    double a;
-    double b;
+    double quotient;
     struct sirix_item *out;
 };
 
 static enum sirix_status integer_body(void *context, struct sirix_query_error *err)
 {
-    struct floor_run *run = context;
+    struct whole_run *run = context;
     mpz_t whole;
 
-    mpz_init_set_d(whole, trunc(run->a / run->b));
+    mpz_init_set_d(whole, trunc(run->quotient));
     return sirix_big_store(run->work, whole, 0, SIRIX_TYPE_INTEGER, run->out, err);
 }
 
-static enum sirix_status double_idiv(struct sirix_work *work, double a, double b,
-                                     struct sirix_item *out, struct sirix_query_error *err)
+/* The quotient has been made in the precision of its operands. */
+static enum sirix_status whole_quotient(struct sirix_work *work, double a, double b,
+                                        double quotient, struct sirix_item *out,
+                                        struct sirix_query_error *err)
 {
-    struct floor_run run = {.work = work, .a = a, .b = b, .out = out};
+    struct whole_run run = {.work = work, .quotient = quotient, .out = out};
 
     if (b == 0) {
         return by_zero(err);
@@ -250,10 +251,24 @@ static enum sirix_status double_idiv(struct sirix_work *work, double a, double b
     if (isnan(a) || isnan(b) || isinf(a)) {
         return sirix_query_fail(err, "FOAR0002", "idiv of NaN or of an infinite number");
     }
-    if (isinf(a / b)) {
+    if (isinf(quotient)) {
         return sirix_query_fail(err, "FOAR0002", "the result of idiv is infinite");
     }
     return sirix_big_run(work, integer_body, &run, err);
+}
+
+static enum sirix_status double_idiv(struct sirix_work *work, double a, double b,
+                                     struct sirix_item *out, struct sirix_query_error *err)
+{
+    return whole_quotient(work, a, b, b == 0 ? 0 : a / b, out, err);
+}
+
+static enum sirix_status float_idiv(struct sirix_work *work, float a, float b,
+                                    struct sirix_item *out, struct sirix_query_error *err)
+{
+    float quotient = b == 0 ? 0 : a / b;
+
+    return whole_quotient(work, (double)a, (double)b, (double)quotient, out, err);
 }
 
 static double double_of(enum sirix_arithmetic op, double a, double b)
@@ -320,8 +335,13 @@ enum sirix_status sirix_item_arithmetic(struct sirix_work *work, enum sirix_arit
         return has_time ? sirix_datetime_arithmetic(work, op, a, b, out, err)
                         : no_operator(op, a, b, err);
     }
+    bool is_double = a.kind == SIRIX_ITEM_DOUBLE || b.kind == SIRIX_ITEM_DOUBLE;
+
     if (op == SIRIX_INTEGER_DIVIDE) {
-        return double_idiv(work, sirix_number_to_double(a), sirix_number_to_double(b), out, err);
+        return is_double
+                   ? double_idiv(work, sirix_number_to_double(a), sirix_number_to_double(b), out,
+                                 err)
+                   : float_idiv(work, sirix_number_to_float(a), sirix_number_to_float(b), out, err);
     }
     if (a.kind == SIRIX_ITEM_DOUBLE || b.kind == SIRIX_ITEM_DOUBLE) {
         *out =

@@ -10,9 +10,21 @@
 /* [a-[b-[c]]]: how deep classes are taken away from classes. */
 enum { SUBTRACTIONS_MAX = 8 };
 
+/* A range without the surrogates, which PCRE2 refuses in one. */
 static enum sirix_status put_range(struct sirix_buf *to, uint32_t first, uint32_t last,
                                    struct sirix_query_error *err)
 {
+    enum sirix_status status = SIRIX_OK;
+
+    if (first < 0xe000 && last > 0xd7ff) {
+        if (first < 0xd800) {
+            status = sirix_buf_printf(to, &err->base, "\\x{%x}-\\x{d7ff}", (unsigned)first);
+        }
+        if (status != SIRIX_OK || last < 0xe000) {
+            return status;
+        }
+        first = 0xe000;
+    }
     return sirix_buf_printf(to, &err->base, "\\x{%x}-\\x{%x}", (unsigned)first, (unsigned)last);
 }
 

@@ -47,6 +47,7 @@ static void arithmetic_gives_the_exact_result_of_the_higher_type(void **state)
         {"float 1.5", "*", "integer 2", "float 3"},
         {"float 1.5", "*", "double 2", "double 3"},
         {"double 7", "idiv", "double 2", "integer 3"},
+        {"integer 99999999999999999999", "idiv", "float 1.1", "integer 90909090332054388736"},
         {"double 1e30", "idiv", "integer 1", "integer 1000000000000000019884624838656"},
         {"double -0", "mod", "double -INF", "double -0"},
         {"double 5", "div", "double 0", "double INF"},

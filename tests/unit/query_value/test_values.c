@@ -352,6 +352,7 @@ static void dates_and_durations_compute(void **state)
         {"dayTimeDuration P1D", '+', "yearMonthDuration P1M", "!XPTY0004"},
         {"dayTimeDuration PT1S", '/', "integer 3", "dayTimeDuration PT0.333333333S"},
         {"dayTimeDuration -PT2S", '/', "integer 3", "dayTimeDuration -PT0.666666666S"},
+        {"dayTimeDuration PT10S", '*', "float 1.5", "dayTimeDuration PT15S"},
         {"dayTimeDuration P1D", '*', "double NaN", "!FOCA0005"},
         {"dayTimeDuration P1D", '*', "double INF", "!FODT0002"},
         {"dayTimeDuration P1D", '/', "integer 0", "!FODT0002"},
