@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "store/revision/group.h"
+#include "store/revision/work_queue.h"
 
 enum {
     THREADS_DEFAULT = 2,
@@ -39,12 +40,6 @@ enum phase {
     PHASE_ENDED,      /* The answer is there. */
 };
 
-struct queue {
-    struct sirix_commit_work *first;
-    struct sirix_commit_work *last;
-    uint64_t count;
-};
-
 struct sirix_committer {
     struct sirix_committer_pool *pool;
     struct sirix_backend *backend;
@@ -53,14 +48,14 @@ struct sirix_committer {
     bool busy;
     bool closing;
     bool latched; /* After an unknown outcome. */
-    struct queue small;
-    struct queue background;
+    struct work_queue small;
+    struct work_queue background;
     struct sirix_committer_stats stats;
 
     /* Of the turn. */
     struct sirix_group group;
     struct sirix_batch batch;
-    struct queue accepted; /* Prepared and on their way to the disk. */
+    struct work_queue accepted; /* Prepared and on their way to the disk. */
     uint64_t began_ns;
     _Atomic int phase;
     struct sirix_commit_outcome outcome;
@@ -99,31 +94,6 @@ static void unlock(struct sirix_committer_pool *pool)
     int rc = pthread_mutex_unlock(&pool->lock);
 
     assert(rc == 0);
-}
-
-static void queue_push(struct queue *queue, struct sirix_commit_work *work)
-{
-    work->next = NULL;
-    if (queue->last == NULL) {
-        queue->first = work;
-    } else {
-        queue->last->next = work;
-    }
-    queue->last = work;
-    queue->count++;
-}
-
-static struct sirix_commit_work *queue_pop(struct queue *queue)
-{
-    struct sirix_commit_work *work = queue->first;
-
-    if (work != NULL) {
-        queue->first = work->next;
-        queue->last = queue->first == NULL ? NULL : queue->last;
-        queue->count--;
-        work->next = NULL;
-    }
-    return work;
 }
 
 /* Lists the committer for a turn. The lock is held. */
@@ -173,7 +143,8 @@ static void end_turn(struct sirix_committer *committer)
 }
 
 /* Moves works of a like kind that fit together from the queues to `taken`. The lock is held. */
-static void take_works(struct sirix_committer *committer, struct queue *taken, bool *frees_space)
+static void take_works(struct sirix_committer *committer, struct work_queue *taken,
+                       bool *frees_space)
 {
     const struct sirix_commit_work *first = committer->small.first;
     const struct sirix_commit_work *background = committer->background.first;
@@ -188,7 +159,7 @@ static void take_works(struct sirix_committer *committer, struct queue *taken, b
         taken->count < SIRIX_GROUP_WORKS_MAX &&
         (taken->count == 0 || bytes + committer->small.first->size_hint <= SIRIX_GROUP_BYTES_MAX)) {
         bytes += committer->small.first->size_hint;
-        queue_push(taken, queue_pop(&committer->small));
+        work_queue_push(taken, work_queue_pop(&committer->small));
     }
     if (background == NULL) {
         committer->groups_without_background = 0;
@@ -196,7 +167,7 @@ static void take_works(struct sirix_committer *committer, struct queue *taken, b
     }
     if (background->frees_space == *frees_space &&
         (taken->count == 0 || starving || !committer->last_was_long)) {
-        queue_push(taken, queue_pop(&committer->background));
+        work_queue_push(taken, work_queue_pop(&committer->background));
         committer->groups_without_background = 0;
     } else {
         committer->groups_without_background++;
@@ -239,7 +210,7 @@ static void finish_group(struct sirix_committer *committer, enum sirix_status st
         sirix_backend_set_settled(committer->backend,
                                   newest > SETTLED_LAG ? newest - SETTLED_LAG : 1);
     }
-    while ((work = queue_pop(&committer->accepted)) != NULL) {
+    while ((work = work_queue_pop(&committer->accepted)) != NULL) {
         end_work(work, status, error);
     }
     end_turn(committer);
@@ -264,18 +235,18 @@ static void committed(void *context, const struct sirix_commit_outcome *outcome)
     }
 }
 
-static void prepare_works(struct sirix_committer *committer, struct queue *taken)
+static void prepare_works(struct sirix_committer *committer, struct work_queue *taken)
 {
     struct sirix_commit_work *work = NULL;
 
-    committer->accepted = (struct queue){0};
-    while ((work = queue_pop(taken)) != NULL) {
+    committer->accepted = (struct work_queue){0};
+    while ((work = work_queue_pop(taken)) != NULL) {
         struct sirix_group_mark mark = sirix_group_mark(&committer->group);
         struct sirix_error error = {0};
         enum sirix_status status = work->prepare(work, &committer->group, &error);
 
         if (status == SIRIX_OK) {
-            queue_push(&committer->accepted, work);
+            work_queue_push(&committer->accepted, work);
         } else {
             sirix_group_undo(&committer->group, mark);
             end_work(work, status, &error);
@@ -283,7 +254,7 @@ static void prepare_works(struct sirix_committer *committer, struct queue *taken
     }
 }
 
-static void run_group(struct sirix_committer *committer, struct queue *taken, bool frees_space)
+static void run_group(struct sirix_committer *committer, struct work_queue *taken, bool frees_space)
 {
     committer->began_ns = sirix_clock_monotonic_ns(sirix_clock_system());
     sirix_group_begin(&committer->group, committer->budget_bytes);
@@ -308,13 +279,13 @@ enum sirix_status sirix_committer_refuse(struct sirix_error *err)
                              "until it is reopened");
 }
 
-static void refuse_works(struct sirix_committer *committer, struct queue *taken)
+static void refuse_works(struct sirix_committer *committer, struct work_queue *taken)
 {
     struct sirix_commit_work *work = NULL;
     struct sirix_error error = {0};
     enum sirix_status status = sirix_committer_refuse(&error);
 
-    while ((work = queue_pop(taken)) != NULL) {
+    while ((work = work_queue_pop(taken)) != NULL) {
         end_work(work, status, &error);
     }
     end_turn(committer);
@@ -343,7 +314,7 @@ static void maintain(struct sirix_committer *committer)
 
 static void take_turn(struct sirix_committer *committer)
 {
-    struct queue taken = {0};
+    struct work_queue taken = {0};
     bool frees_space = false;
 
     lock(committer->pool);
@@ -353,9 +324,9 @@ static void take_turn(struct sirix_committer *committer)
         (!has_works(committer) || committer->groups_without_maintenance >= GROUPS_UNTIL_TURN);
     if (latched) {
         struct sirix_commit_work *work = NULL;
-        while ((work = queue_pop(&committer->small)) != NULL ||
-               (work = queue_pop(&committer->background)) != NULL) {
-            queue_push(&taken, work);
+        while ((work = work_queue_pop(&committer->small)) != NULL ||
+               (work = work_queue_pop(&committer->background)) != NULL) {
+            work_queue_push(&taken, work);
         }
         committer->maintenance_due = false;
     } else if (!maintains) {
@@ -529,9 +500,9 @@ static bool submit(struct sirix_committer *committer, struct sirix_commit_work *
 
     lock(pool);
     takes = may_take && !committer->busy && !committer->listed && is_quiet(committer);
-    queue_push(work->work_class == SIRIX_WORK_BACKGROUND ? &committer->background
-                                                         : &committer->small,
-               work);
+    work_queue_push(work->work_class == SIRIX_WORK_BACKGROUND ? &committer->background
+                                                              : &committer->small,
+                    work);
     if (takes) {
         committer->busy = true;
     } else if (!committer->busy && !committer->listed) {
