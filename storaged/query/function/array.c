@@ -206,6 +206,9 @@ static enum sirix_status subarray(struct sirix_call *call, struct sirix_sequence
     size_t from = 0;
     enum sirix_status status = begin(call, &members, &array, err);
 
+    if (status == SIRIX_OK && length.kind != SIRIX_ITEM_NONE && sirix_number_sign(length) < 0) {
+        status = sirix_query_fail(err, "FOAY0002", "a length below 0");
+    }
     if (status == SIRIX_OK && call->function->detail == 1) {
         status = position(sirix_item_integer(1), members.count, &from, err);
         from = 1;
@@ -214,9 +217,6 @@ static enum sirix_status subarray(struct sirix_call *call, struct sirix_sequence
     }
     size_t to = members.count;
     if (status == SIRIX_OK && length.kind != SIRIX_ITEM_NONE) {
-        if (sirix_number_sign(length) < 0) {
-            return sirix_query_fail(err, "FOAY0002", "a length below 0");
-        }
         if (length.kind != SIRIX_ITEM_INTEGER ||
             (uint64_t)length.value.integer > members.count - from) {
             return sirix_query_fail(err, "FOAY0001", "a length that goes beyond the end");

@@ -10,7 +10,14 @@
 
 enum { CACHED = 16, FIRST_PIECE = 1024, PIECE_MAX = 1 << 24, PIECE_NS = 500000 };
 
+/* Where PCRE2's memory comes from, and the wish that was refused last. */
+struct regex_memory {
+    struct sirix_arena *arena;
+    size_t refused_bytes;
+};
+
 struct sirix_regex {
+    struct regex_memory memory;
     struct sirix_bytes pattern; /* As given, for the cache. */
     struct sirix_bytes flags;
     bool is_literal;
@@ -28,17 +35,22 @@ struct sirix_regex_cache {
 };
 
 /* PCRE2's memory: from the arena, never given back alone. */
-static void *give(size_t size, void *arena)
+static void *give(size_t size, void *context)
 {
+    struct regex_memory *from = context;
     void *memory = NULL;
 
-    return sirix_arena_alloc(arena, size, &memory, NULL) == SIRIX_OK ? memory : NULL;
+    if (sirix_arena_alloc(from->arena, size, &memory, NULL) != SIRIX_OK) {
+        from->refused_bytes = size;
+        return NULL;
+    }
+    return memory;
 }
 
-static void take_back(void *memory, void *arena)
+static void take_back(void *memory, void *context)
 {
     (void)memory;
-    (void)arena;
+    (void)context;
 }
 
 enum sirix_status sirix_regex_cache_new(struct sirix_arena *arena, struct sirix_regex_cache **out,
@@ -55,28 +67,35 @@ enum sirix_status sirix_regex_cache_new(struct sirix_arena *arena, struct sirix_
     return status;
 }
 
-static enum sirix_status no_memory(struct sirix_query_error *err)
+/* Asks the arena once more, to hear why it refused. */
+static enum sirix_status no_memory(const struct regex_memory *memory, struct sirix_query_error *err)
 {
-    return sirix_fail(&err->base, SIRIX_NO_MEMORY, "no memory for a regular expression");
+    void *unused = NULL;
+    enum sirix_status status =
+        sirix_arena_alloc(memory->arena, memory->refused_bytes, &unused, &err->base);
+
+    return status != SIRIX_OK
+               ? status
+               : sirix_fail(&err->base, SIRIX_NO_MEMORY, "no memory for a regular expression");
 }
 
-static enum sirix_status compile_code(struct sirix_arena *arena, struct sirix_regex *regex,
+static enum sirix_status compile_code(struct sirix_regex *regex,
                                       const struct sirix_regex_source *source,
                                       struct sirix_query_error *err)
 {
-    pcre2_general_context *general = pcre2_general_context_create(give, take_back, arena);
+    pcre2_general_context *general = pcre2_general_context_create(give, take_back, &regex->memory);
     pcre2_compile_context *context = general == NULL ? NULL : pcre2_compile_context_create(general);
     int code = 0;
     PCRE2_SIZE at = 0;
 
     if (context == NULL) {
-        return no_memory(err);
+        return no_memory(&regex->memory, err);
     }
     (void)pcre2_set_newline(context, PCRE2_NEWLINE_LF); /* Fails for a bad argument only. */
     regex->code = pcre2_compile((PCRE2_SPTR)source->text.data, source->text.len, source->options,
                                 &code, &at, context);
     if (regex->code == NULL && code == PCRE2_ERROR_HEAP_FAILED) {
-        return no_memory(err);
+        return no_memory(&regex->memory, err);
     }
     if (regex->code == NULL) {
         PCRE2_UCHAR why[128] = "";
@@ -88,7 +107,7 @@ static enum sirix_status compile_code(struct sirix_arena *arena, struct sirix_re
     regex->match = pcre2_match_data_create_from_pattern(regex->code, general);
     regex->context = pcre2_match_context_create(general);
     if (regex->match == NULL || regex->context == NULL) {
-        return no_memory(err);
+        return no_memory(&regex->memory, err);
     }
     (void)pcre2_set_match_limit(regex->context, SIRIX_REGEX_STEPS_MAX);
     (void)pcre2_set_depth_limit(regex->context, SIRIX_REGEX_DEPTH_MAX);
@@ -123,7 +142,8 @@ static enum sirix_status compile(struct sirix_work *work, struct sirix_arena *ar
         regex->parents = parents.data;
         regex->groups = source.groups;
         regex->is_literal = source.is_literal;
-        status = compile_code(arena, regex, &source, err);
+        regex->memory.arena = arena;
+        status = compile_code(regex, &source, err);
     }
     if (status == SIRIX_OK) {
         *out = regex;
@@ -199,7 +219,7 @@ static enum sirix_status match_some(struct sirix_regex *regex, struct sirix_byte
                                       "a regular expression takes too many steps on this text");
     }
     if (count == PCRE2_ERROR_NOMEMORY) {
-        return no_memory(err);
+        return no_memory(&regex->memory, err);
     }
     if (count < 0 && count != PCRE2_ERROR_NOMATCH) {
         return sirix_fail(&err->base, SIRIX_INTERNAL, "matching a regular expression failed: %d",
