@@ -273,8 +273,8 @@ static const struct sirix_rider *rider_of(const struct sirix_publishing *publish
     return NULL;
 }
 
-static enum sirix_status publishing_prepare(struct sirix_commit_work *work, struct sirix_group *group,
-                                            struct sirix_error *err)
+static enum sirix_status publishing_prepare(struct sirix_commit_work *work,
+                                            struct sirix_group *group, struct sirix_error *err)
 {
     struct sirix_publishing *publishing = (struct sirix_publishing *)work;
     const struct sirix_rider *rider = rider_of(publishing);
