@@ -159,26 +159,17 @@ static enum sirix_status encode(struct sirix_buf *out, const uint8_t *bytes, siz
 {
     enum sirix_status status = sirix_buf_reserve(out, len * 4 / 3 + 4, err);
     uint32_t bits = 0;
+    unsigned count = 0; /* Bits that are not written yet. */
 
     for (size_t i = 0; i < len && status == SIRIX_OK; i++) {
         bits = bits << 8 | bytes[i];
-        if (i % 3 == 0) {
-            status = sirix_buf_append_u8(out, (uint8_t)digits[bits >> 2 & 63], err);
-        } else if (i % 3 == 1) {
-            status = sirix_buf_append_u8(out, (uint8_t)digits[bits >> 4 & 63], err);
-        } else {
-            status = sirix_buf_append_u8(out, (uint8_t)digits[bits >> 6 & 63], err);
-            if (status == SIRIX_OK) {
-                status = sirix_buf_append_u8(out, (uint8_t)digits[bits & 63], err);
-            }
+        for (count += 8; count >= 6 && status == SIRIX_OK; count -= 6) {
+            status = sirix_buf_append_u8(out, (uint8_t)digits[bits >> (count - 6) & 63], err);
         }
     }
-    if (status == SIRIX_OK && len % 3 != 0) {
-        const uint32_t last = len % 3 == 1 ? bits << 4 : bits << 2;
-
-        status = sirix_buf_append_u8(out, (uint8_t)digits[last & 63], err);
-    }
-    return status;
+    return status == SIRIX_OK && count != 0
+               ? sirix_buf_append_u8(out, (uint8_t)digits[bits << (6 - count) & 63], err)
+               : status;
 }
 
 /* The bytes of a text of len characters; false when it has others or is not what encode() makes. */

@@ -4,12 +4,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/sha256.h"
 #include "jsonrpc/put.h"
 #include "mcp/arguments.h"
 #include "mcp/pending.h"
 #include "mcp/server.h"
-#include "base/clock.h"
-#include "base/sha256.h"
 
 enum { US_PER_S = 1000 * 1000 };
 

@@ -36,43 +36,55 @@ static enum sirix_status text_of(struct sirix_mcp_request *request,
     return status;
 }
 
+/* Whether one prompt has an argument of that name. */
+static bool prompt_has(const struct sirix_mcp_prompt *prompt, struct sirix_bytes argument)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < SIRIX_MCP_PROMPT_ARGUMENTS_MAX && prompt->arguments[i].name != NULL;
+         i++) {
+        found |= sirix_bytes_equal(argument, sirix_bytes_from_str(prompt->arguments[i].name));
+    }
+    return found;
+}
+
 static bool has_prompt_argument(const struct sirix_mcp_registry *registry, struct sirix_bytes name,
                                 struct sirix_bytes argument)
 {
-    for (size_t i = 0; i < registry->prompt_count; i++) {
-        const struct sirix_mcp_prompt *prompt = &registry->prompts[i];
+    bool found = false;
 
-        if (!sirix_bytes_equal(name, sirix_bytes_from_str(prompt->name))) {
-            continue;
-        }
-        for (size_t j = 0; j < SIRIX_MCP_PROMPT_ARGUMENTS_MAX && prompt->arguments[j].name != NULL;
-             j++) {
-            if (sirix_bytes_equal(argument, sirix_bytes_from_str(prompt->arguments[j].name))) {
-                return true;
-            }
-        }
+    for (size_t i = 0; i < registry->prompt_count; i++) {
+        found |= sirix_bytes_equal(name, sirix_bytes_from_str(registry->prompts[i].name)) &&
+                 prompt_has(&registry->prompts[i], argument);
     }
-    return false;
+    return found;
+}
+
+/* Whether a template has a variable of that name. */
+static bool template_has(const char *uri_template, struct sirix_bytes variable)
+{
+    bool found = false;
+
+    for (const char *at = strchr(uri_template, '{'); at != NULL; at = strchr(at + 1, '{')) {
+        const struct sirix_bytes one = {.data = at + 1, .len = strcspn(at + 1, "}")};
+
+        found |= sirix_bytes_equal(one, variable);
+    }
+    return found;
 }
 
 static bool has_variable(const struct sirix_mcp_registry *registry, struct sirix_bytes uri,
                          struct sirix_bytes argument)
 {
+    bool found = false;
+
     for (size_t i = 0; i < registry->resource_count; i++) {
         const char *known = registry->resources[i].uri;
 
-        if (!sirix_bytes_equal(uri, sirix_bytes_from_str(known))) {
-            continue;
-        }
-        for (const char *at = strchr(known, '{'); at != NULL; at = strchr(at + 1, '{')) {
-            const struct sirix_bytes variable = {.data = at + 1, .len = strcspn(at + 1, "}")};
-
-            if (sirix_bytes_equal(variable, argument)) {
-                return true;
-            }
-        }
+        found |=
+            sirix_bytes_equal(uri, sirix_bytes_from_str(known)) && template_has(known, argument);
     }
-    return false;
+    return found;
 }
 
 /* Whether what params.ref names has the argument. */

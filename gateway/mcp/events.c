@@ -11,7 +11,7 @@
 #include "mcp/resources.h"
 #include "mcp/server.h"
 
-enum { MESSAGE_BYTES_MAX = 16 * 1024, NS_PER_MS = 1000 * 1000, MS_PER_S = 1000 };
+enum { MESSAGE_BYTES_MAX = 16 * 1024, NS_PER_MS = 1000 * 1000 };
 
 struct sirix_events_watch {
     struct sirix_events_watch *next;
@@ -106,30 +106,56 @@ void sirix_events_prompts_changed(struct sirix_events *events)
 
 /* --- Looking --------------------------------------------------------------------------------------- */
 
-/* One watch that was not looked at in this round, copied out of the lock; NULL: all were. */
+/* A watch of the listener that is still to be looked at; NULL: none. */
+static struct sirix_events_watch *next_watch(const struct sirix_events_listener *listener)
+{
+    struct sirix_events_watch *watch = listener->watches;
+
+    while (watch != NULL && !watch->is_looking) {
+        watch = watch->next;
+    }
+    return watch;
+}
+
+/* The URI of one watch that is still to be looked at, copied out of the lock; NULL: all were. */
 static char *next_uri(struct sirix_events *events, size_t *out_len)
 {
+    struct sirix_events_watch *watch = NULL;
     char *copy = NULL;
 
     (void)pthread_mutex_lock(&events->mutex);
-    for (struct sirix_events_listener *at = events->first; at != NULL && copy == NULL;
+    for (struct sirix_events_listener *at = events->first; at != NULL && watch == NULL;
          at = at->next) {
-        struct sirix_events_watch *watch = at->watches;
-
-        while (watch != NULL && !watch->is_looking) {
-            watch = watch->next;
-        }
-        if (watch != NULL) {
-            watch->is_looking = false; /* Also without memory: then it is left out this time. */
-            copy = malloc(watch->uri_len + 1);
-            if (copy != NULL) {
-                memcpy(copy, watch->uri, watch->uri_len);
-                *out_len = watch->uri_len;
-            }
-        }
+        watch = next_watch(at);
+    }
+    if (watch != NULL) {
+        /* Without memory the round ends here, and the rest is looked at in the next one. */
+        watch->is_looking = false;
+        copy = malloc(watch->uri_len + 1);
+    }
+    if (copy != NULL) {
+        memcpy(copy, watch->uri, watch->uri_len);
+        *out_len = watch->uri_len;
     }
     (void)pthread_mutex_unlock(&events->mutex);
     return copy;
+}
+
+/* Tells a listener if one of its watches is of that URI and has changed. */
+static void compare_one(struct sirix_events_listener *listener, struct sirix_bytes uri,
+                        bool is_gone, uint64_t state)
+{
+    for (struct sirix_events_watch *watch = listener->watches; watch != NULL; watch = watch->next) {
+        const bool is_meant =
+            sirix_bytes_equal((struct sirix_bytes){watch->uri, watch->uri_len}, uri);
+
+        watch->is_looking &= !is_meant;
+        if (is_meant && (watch->is_gone != is_gone || (!is_gone && watch->state != state))) {
+            watch->is_gone = is_gone;
+            watch->state = state;
+            tell(listener, "notifications/resources/updated", uri);
+        }
+    }
 }
 
 static void compare(struct sirix_events *events, struct sirix_bytes uri, bool is_gone,
@@ -137,17 +163,7 @@ static void compare(struct sirix_events *events, struct sirix_bytes uri, bool is
 {
     (void)pthread_mutex_lock(&events->mutex);
     for (struct sirix_events_listener *at = events->first; at != NULL; at = at->next) {
-        for (struct sirix_events_watch *watch = at->watches; watch != NULL; watch = watch->next) {
-            if (!sirix_bytes_equal((struct sirix_bytes){watch->uri, watch->uri_len}, uri)) {
-                continue;
-            }
-            watch->is_looking = false;
-            if (watch->is_gone != is_gone || (!is_gone && watch->state != state)) {
-                watch->is_gone = is_gone;
-                watch->state = state;
-                tell(at, "notifications/resources/updated", uri);
-            }
-        }
+        compare_one(at, uri, is_gone, state);
     }
     (void)pthread_mutex_unlock(&events->mutex);
 }
@@ -189,34 +205,40 @@ static void look_at_list(struct sirix_events *events)
     }
 }
 
+/* Marks all that is to be looked at; whether there is any. Called with the mutex. */
+static bool begin_round(struct sirix_events *events, bool *out_list)
+{
+    bool is_watched = false;
+
+    *out_list = false;
+    for (struct sirix_events_listener *at = events->first; at != NULL; at = at->next) {
+        *out_list |= at->wants_resources;
+        is_watched |= at->wants_resources || at->watches != NULL;
+        for (struct sirix_events_watch *watch = at->watches; watch != NULL; watch = watch->next) {
+            watch->is_looking = true;
+        }
+    }
+    return is_watched;
+}
+
 /* Waits until it is time to look; false: the end. *out_list: the list of resources is wanted. */
 static bool wait_for_round(struct sirix_events *events, bool *out_list)
 {
+    const long ns_per_s = 1000000000;
     struct timespec until;
-    bool is_watched = false;
     int rc = 0;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(SIRIX_EVENTS_TICK_MS % MS_PER_S) * NS_PER_MS;
-    until.tv_sec += SIRIX_EVENTS_TICK_MS / MS_PER_S + until.tv_nsec / (MS_PER_S * NS_PER_MS);
-    until.tv_nsec %= MS_PER_S * NS_PER_MS;
+    until.tv_nsec += (long)SIRIX_EVENTS_TICK_MS * NS_PER_MS;
+    until.tv_sec += until.tv_nsec / ns_per_s;
+    until.tv_nsec %= ns_per_s;
     (void)pthread_mutex_lock(&events->mutex);
     while (!events->is_ending && rc != ETIMEDOUT) {
         rc = pthread_cond_timedwait(&events->changed, &events->mutex, &until);
     }
-    *out_list = false;
-    while (!events->is_ending && !is_watched) {
-        for (struct sirix_events_listener *at = events->first; at != NULL; at = at->next) {
-            *out_list |= at->wants_resources;
-            is_watched |= at->wants_resources || at->watches != NULL;
-            for (struct sirix_events_watch *w = at->watches; w != NULL; w = w->next) {
-                w->is_looking = true;
-            }
-        }
-        if (!is_watched) {
-            events->knows_list = false;
-            (void)pthread_cond_wait(&events->changed, &events->mutex);
-        }
+    while (!events->is_ending && !begin_round(events, out_list)) {
+        events->knows_list = false;
+        (void)pthread_cond_wait(&events->changed, &events->mutex);
     }
     const bool goes_on = !events->is_ending;
     (void)pthread_mutex_unlock(&events->mutex);

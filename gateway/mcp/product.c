@@ -190,33 +190,73 @@ static struct sirix_call_options look_options(const struct sirix_resources_look 
     };
 }
 
-static enum sirix_status state_of_databases(const struct sirix_resources_look *look,
-                                            const struct sirix_uri_values *values, uint64_t *out,
-                                            struct sirix_error *err)
+/* Mixes one page of a list into the state; *next says where it goes on. */
+typedef enum sirix_status (*mix_page_fn)(const struct sirix_resources_look *look,
+                                         const char *database, const struct sirix_page *page,
+                                         uint64_t *state, struct sirix_bytes *out_next,
+                                         struct sirix_error *err);
+
+static enum sirix_status mix_databases(const struct sirix_resources_look *look,
+                                       const char *database, const struct sirix_page *page,
+                                       uint64_t *state, struct sirix_bytes *out_next,
+                                       struct sirix_error *err)
 {
     const struct sirix_call_options options = look_options(look);
+    struct sirix_database_list *list = NULL;
+    enum sirix_status status =
+        sirix_backend_list_databases(look->server->backend, page, &options, &list, err);
+
+    (void)database;
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->items[i].name;
+
+        if (sirix_access_database(&look->server->settings->access, sirix_bytes_from_str(name))) {
+            *state = mix(*state, name, 0);
+        }
+    }
+    status = sirix_arena_copy(look->arena, list->next_cursor, out_next, err);
+    sirix_backend_release(list);
+    return status;
+}
+
+static enum sirix_status mix_resources(const struct sirix_resources_look *look,
+                                       const char *database, const struct sirix_page *page,
+                                       uint64_t *state, struct sirix_bytes *out_next,
+                                       struct sirix_error *err)
+{
+    const struct sirix_call_options options = look_options(look);
+    struct sirix_resource_list *list = NULL;
+    enum sirix_status status =
+        sirix_backend_list_resources(look->server->backend, database, page, &options, &list, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->items[i].name;
+
+        if (sirix_access_resource(&look->server->settings->access, sirix_bytes_from_str(database),
+                                  sirix_bytes_from_str(name))) {
+            *state = mix(*state, name, list->items[i].revision);
+        }
+    }
+    status = sirix_arena_copy(look->arena, list->next_cursor, out_next, err);
+    sirix_backend_release(list);
+    return status;
+}
+
+static enum sirix_status mix_all(const struct sirix_resources_look *look, const char *database,
+                                 mix_page_fn mix_page, uint64_t *out, struct sirix_error *err)
+{
     struct sirix_page page = {.size = PAGE_SIZE};
-    enum sirix_status status = SIRIX_OK;
     uint64_t state = 1;
+    enum sirix_status status = SIRIX_OK;
 
-    (void)values;
     do {
-        struct sirix_database_list *list = NULL;
-
-        status = sirix_backend_list_databases(look->server->backend, &page, &options, &list, err);
-        for (size_t i = 0; status == SIRIX_OK && i < list->count; i++) {
-            const char *name = list->items[i].name;
-
-            if (sirix_access_database(&look->server->settings->access,
-                                      sirix_bytes_from_str(name))) {
-                state = mix(state, name, 0);
-            }
-        }
-        page.cursor = (struct sirix_bytes){.data = NULL, .len = 0};
-        if (status == SIRIX_OK) {
-            status = sirix_arena_copy(look->arena, list->next_cursor, &page.cursor, err);
-        }
-        sirix_backend_release(list);
+        status = mix_page(look, database, &page, &state, &page.cursor, err);
     } while (status == SIRIX_OK && page.cursor.len != 0);
     if (status == SIRIX_OK) {
         *out = state;
@@ -224,39 +264,22 @@ static enum sirix_status state_of_databases(const struct sirix_resources_look *l
     return status;
 }
 
+static enum sirix_status state_of_databases(const struct sirix_resources_look *look,
+                                            const struct sirix_uri_values *values, uint64_t *out,
+                                            struct sirix_error *err)
+{
+    (void)values;
+    return mix_all(look, NULL, mix_databases, out, err);
+}
+
 static enum sirix_status state_of_resources(const struct sirix_resources_look *look,
                                             const struct sirix_uri_values *values, uint64_t *out,
                                             struct sirix_error *err)
 {
-    const struct sirix_call_options options = look_options(look);
     const char *database = values->items[0].data;
-    struct sirix_page page = {.size = PAGE_SIZE};
-    uint64_t state = 1;
     enum sirix_status status = sirix_product_check(look->server, database, NULL, err);
 
-    while (status == SIRIX_OK) {
-        struct sirix_resource_list *list = NULL;
-
-        status = sirix_backend_list_resources(look->server->backend, database, &page, &options,
-                                              &list, err);
-        for (size_t i = 0; status == SIRIX_OK && i < list->count; i++) {
-            const char *name = list->items[i].name;
-
-            if (sirix_access_resource(&look->server->settings->access,
-                                      sirix_bytes_from_str(database), sirix_bytes_from_str(name))) {
-                state = mix(state, name, list->items[i].revision);
-            }
-        }
-        if (status == SIRIX_OK) {
-            status = sirix_arena_copy(look->arena, list->next_cursor, &page.cursor, err);
-        }
-        sirix_backend_release(list);
-        if (status == SIRIX_OK && page.cursor.len == 0) {
-            *out = state;
-            break;
-        }
-    }
-    return status;
+    return status == SIRIX_OK ? mix_all(look, database, mix_resources, out, err) : status;
 }
 
 static enum sirix_status state_of_resource(const struct sirix_resources_look *look,

@@ -98,6 +98,7 @@ static enum MHD_Result take_body(struct sirix_exchange *exchange, const char *da
     return sirix_buf_append(&exchange->body, data, len, NULL) == SIRIX_OK ? MHD_YES : MHD_NO;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the library asks for so many parameters. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload_data,
                               size_t *upload_data_size, void **request_context)

@@ -12,7 +12,7 @@
 
 enum { EVENTS_MAX = 64, GENERATION_BITS = 32 };
 
-static const uint64_t ns_per_ms = 1000 * 1000;
+static const uint64_t ns_per_ms = 1000000;
 
 static uint64_t now_ns(void)
 {

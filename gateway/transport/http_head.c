@@ -96,35 +96,26 @@ static int base64_digit(char c)
 /* Decodes base64 text of len characters; false when it is none. No NUL may be in it. */
 static bool decode_base64(const char *text, size_t len, char *out)
 {
-    size_t done = 0;
     size_t padding = 0;
+    uint32_t bits = 0;
+    bool is_good = len % 4 == 0;
 
-    if (len % 4 != 0) {
-        return false;
-    }
     while (len != 0 && padding < 2 && text[len - 1] == '=') {
         len--;
         padding++;
     }
-    uint32_t bits = 0;
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; i < len && is_good; i++) {
         const int digit = base64_digit(text[i]);
 
-        if (digit < 0) {
-            return false;
-        }
-        bits = bits << 6 | (uint32_t)digit;
+        bits = bits << 6 | (uint32_t)(digit & 63);
+        is_good = digit >= 0;
         if (i % 4 != 0) {
-            const char byte = (char)(bits >> (6 - 2 * (i % 4)) & 0xff);
-
-            if (byte == '\0') {
-                return false;
-            }
-            out[done++] = byte;
+            *out = (char)(bits >> (6 - 2 * (i % 4)) & 0xff);
+            is_good &= *out++ != '\0';
         }
     }
-    out[done] = '\0';
-    return padding == (4 - len % 4) % 4 && len % 4 != 1;
+    *out = '\0';
+    return is_good && padding == (4 - len % 4) % 4;
 }
 
 /* Mcp-Name: visible ASCII, or =?base64?…?= */

@@ -224,27 +224,33 @@ uint64_t sirix_output_written_bytes(struct sirix_output *output)
     return atomic_load(&output->written_bytes);
 }
 
+static struct timespec after_ms(uint32_t ms)
+{
+    struct timespec at;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += ms / 1000;
+    at.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_sec++;
+        at.tv_nsec -= 1000000000;
+    }
+    return at;
+}
+
 /* Waits until nothing is left; false when nothing was written for so long. Called with the mutex. */
 static bool drain(struct sirix_output *output, uint32_t quiet_ms)
 {
     uint64_t before = atomic_load(&output->written_bytes);
+    bool goes_on = true;
 
-    while (output->first != NULL || output->is_writing) {
-        struct timespec until;
+    while (goes_on && (output->first != NULL || output->is_writing)) {
+        const struct timespec until = after_ms(quiet_ms);
 
-        (void)clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += quiet_ms / 1000;
-        until.tv_nsec += (long)(quiet_ms % 1000) * 1000000;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000;
-        }
         if (pthread_cond_timedwait(&output->idle, &output->mutex, &until) == ETIMEDOUT) {
             const uint64_t after = atomic_load(&output->written_bytes);
 
-            if (after == before) {
-                break;
-            }
+            goes_on = after != before;
             before = after;
         }
     }

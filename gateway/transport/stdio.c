@@ -381,6 +381,31 @@ static enum sirix_status serve(struct sirix_stdio *stdio, struct sirix_error *er
     return status;
 }
 
+/* Starts what serving needs, and serves. */
+static enum sirix_status start_and_serve(struct sirix_stdio *stdio, struct sirix_error *err)
+{
+    const size_t unread_max = stdio->options.output_bytes_max == 0
+                                  ? SIRIX_STDIO_OUTPUT_BYTES_MAX
+                                  : stdio->options.output_bytes_max;
+    enum sirix_status status =
+        sirix_output_start(stdio->options.out_fd, unread_max, &stdio->output, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_events_add(stdio->server->events, &stdio->listener, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_pool_start(&stdio->pool, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    status = serve(stdio, err);
+    if (status != SIRIX_DEADLINE) {
+        sirix_pool_stop(&stdio->pool);
+    }
+    return status;
+}
+
 enum sirix_status sirix_stdio_run(const struct sirix_mcp_server *server,
                                   const struct sirix_stdio_options *options,
                                   struct sirix_error *err)
@@ -400,22 +425,9 @@ enum sirix_status sirix_stdio_run(const struct sirix_mcp_server *server,
     stdio->session.listener = &stdio->listener;
     sirix_running_init(&stdio->running);
     (void)pthread_mutex_init(&stdio->mutex, NULL);
-    enum sirix_status status = sirix_output_start(
-        options->out_fd,
-        options->output_bytes_max == 0 ? SIRIX_STDIO_OUTPUT_BYTES_MAX : options->output_bytes_max,
-        &stdio->output, err);
-    if (status == SIRIX_OK) {
-        status = sirix_events_add(server->events, &stdio->listener, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_pool_start(&stdio->pool, err);
-        if (status == SIRIX_OK) {
-            status = serve(stdio, err);
-            if (status == SIRIX_DEADLINE) {
-                return status;
-            }
-            sirix_pool_stop(&stdio->pool);
-        }
+    enum sirix_status status = start_and_serve(stdio, err);
+    if (status == SIRIX_DEADLINE) {
+        return status;
     }
     if (stdio->output != NULL) {
         /* Nothing was sent. */
