@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/name.h"
-#include "json/text.h"
+#include "service/texts.h"
 
 enum { CURSOR_TEXT_BYTES = 24 };
 
@@ -198,7 +198,6 @@ static enum sirix_status read_entry(struct node_page *page, uint64_t revision,
     struct sirix_document document;
     struct sirix_document_node node;
     struct sirix_buf text;
-    struct sirix_bytes plain = {.data = NULL, .len = 0};
 
     enum sirix_status status =
         sirix_view_open(page->target->resource, page->target->reader, &spec, &view, err);
@@ -211,6 +210,9 @@ static enum sirix_status read_entry(struct node_page *page, uint64_t revision,
     if (status == SIRIX_OK) {
         entry->kind = sirix_value_kind_of(node.kind);
         entry->is_member = node.is_member;
+        entry->text_address = sirix_node_value_kind(node.stored.kind) == SIRIX_NODE_STRING
+                                  ? node.stored.text.address
+                                  : 0;
         if (!sirix_node_is_container(node.kind)) {
             status =
                 sirix_document_scalar(&document, &node, page->value_max, &text, &entry->cut, err);
@@ -220,10 +222,9 @@ static enum sirix_status read_entry(struct node_page *page, uint64_t revision,
         status = sirix_arena_copy(page->arena, sirix_buf_view(&text), &entry->value, err);
     }
     if (status == SIRIX_OK && node.is_member) {
-        status = sirix_json_text_to_plain(page->arena, node.name, &plain, err);
-    }
-    if (status == SIRIX_OK && node.is_member) {
-        status = sirix_arena_copy(page->arena, plain, &entry->name, err);
+        sirix_buf_clear(&text);
+        status =
+            sirix_member_name(page->target->reader, &node, page->arena, &text, &entry->name, err);
     }
     sirix_buf_deinit(&text);
     sirix_view_close(&view);
@@ -243,7 +244,8 @@ static enum sirix_node_change change_between(const struct sirix_node_history_ent
     if (older->kind != newer->kind) {
         return SIRIX_NODE_CHANGE_REPLACE;
     }
-    if (!sirix_bytes_equal(older->value, newer->value) || newer->cut) {
+    if (!sirix_bytes_equal(older->value, newer->value) ||
+        (newer->cut && (older->text_address != newer->text_address || newer->text_address == 0))) {
         return SIRIX_NODE_CHANGE_UPDATE;
     }
     if (!sirix_bytes_equal(older->name, newer->name)) {

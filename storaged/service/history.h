@@ -67,6 +67,7 @@ struct sirix_node_history_entry {
     enum sirix_value_kind kind;
     struct sirix_bytes value;
     bool cut;
+    uint64_t text_address; /* Where a long string is stored: the same for the same value; else 0. */
     bool is_member;
     struct sirix_bytes name;
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "service/read.h"
+#include "service/texts.h"
 #include "store/page/string.h"
 #include "json/text.h"
 
@@ -151,33 +152,6 @@ static enum sirix_status write_cursor(struct reading *r, uint64_t index, struct 
 
 /* --- Values ------------------------------------------------------------------------------------- */
 
-/* Appends the text of a name or string, out of line or not, from an offset on. */
-static enum sirix_status append_text(struct reading *r, const struct sirix_text *text,
-                                     uint64_t offset, uint64_t max, struct sirix_error *err)
-{
-    struct sirix_string_reader string;
-    enum sirix_status status = SIRIX_OK;
-
-    if (text->address == 0) {
-        uint64_t len = offset >= text->len ? 0 : text->len - offset;
-        return sirix_buf_append(&r->text, (const char *)text->bytes.data + (len == 0 ? 0 : offset),
-                                len > max ? max : len, err);
-    }
-    status = sirix_string_reader_init(&string, r->document.reader, text->address, err);
-    while (status == SIRIX_OK && max > 0) {
-        struct sirix_bytes piece = {.data = NULL, .len = 0};
-        status = sirix_string_reader_at(&string, offset, &piece, err);
-        if (status != SIRIX_OK || piece.len == 0) {
-            break;
-        }
-        piece.len = piece.len > max ? (size_t)max : piece.len;
-        status = sirix_buf_append_bytes(&r->text, piece, err);
-        offset += piece.len;
-        max -= piece.len;
-    }
-    return status;
-}
-
 /* The value of a string from value_offset on, as JSON text that is valid however it is cut. */
 static enum sirix_status string_value(struct reading *r, const struct sirix_document_node *node,
                                       uint64_t offset, struct sirix_read_item *item,
@@ -187,7 +161,8 @@ static enum sirix_status string_value(struct reading *r, const struct sirix_docu
 
     enum sirix_status status = sirix_buf_append_u8(&r->text, '"', err);
     if (status == SIRIX_OK) {
-        status = append_text(r, text, offset, r->value_max + ESCAPE_BYTES_MAX, err);
+        status = sirix_text_append(r->document.reader, text, offset,
+                                   r->value_max + ESCAPE_BYTES_MAX, &r->text, err);
     }
     if (status != SIRIX_OK) {
         return status;
@@ -235,27 +210,6 @@ static enum sirix_status scalar_value(struct reading *r, const struct sirix_docu
 }
 
 /* --- Items -------------------------------------------------------------------------------------- */
-
-static enum sirix_status item_name(struct reading *r, const struct sirix_document_node *node,
-                                   struct sirix_read_item *item, struct sirix_error *err)
-{
-    struct sirix_bytes stored = node->name;
-    struct sirix_bytes plain = {.data = NULL, .len = 0};
-    enum sirix_status status = SIRIX_OK;
-
-    if (stored.len == 0 && node->long_name.len != 0) {
-        sirix_buf_clear(&r->text);
-        status = append_text(r, &node->long_name, 0, node->long_name.len, err);
-        stored = sirix_buf_view(&r->text);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_json_text_to_plain(r->arena, stored, &plain, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_arena_copy(r->arena, plain, &item->name, err);
-    }
-    return status;
-}
 
 static enum sirix_status path_of(struct reading *r, uint64_t key, struct sirix_bytes *out_path,
                                  struct sirix_error *err)
@@ -318,7 +272,7 @@ static enum sirix_status add_item(struct reading *r, uint64_t key, const struct 
         status = sirix_document_child_index(&r->document, node.key, &item->index, err);
     }
     if (status == SIRIX_OK && node.is_member) {
-        status = item_name(r, &node, item, err);
+        status = sirix_member_name(r->document.reader, &node, r->arena, &r->text, &item->name, err);
     }
     if (status == SIRIX_OK && item->kind != SIRIX_VALUE_OBJECT && item->kind != SIRIX_VALUE_ARRAY) {
         status = scalar_value(r, &node, parent == NULL ? r->wanted->value_offset : 0, item, err);

@@ -282,6 +282,19 @@ class Reading(case.DaemonCase):
         self.assertEqual(sorted((r.timestamp_us for r in seen), reverse=True),
                          [r.timestamp_us for r in seen])
 
+    def test_the_history_of_a_node_knows_long_names_and_values(self):
+        long = "n" * 30000
+        name = self.resource(json.dumps({long: "v" * 200000, "b": 0}))
+        key = self.client.ReadNode(database=b"db", resource=name).nodes[1].node_key
+        self.apply(name, rename(key, b"short"))
+        self.apply(name, rename(key, (long + "2").encode()))
+        self.apply(name, update(key, json.dumps("v" * 199999 + "w")))
+        entries = self.client.NodeHistory(database=b"db", resource=name, node_key=key).entries
+        self.assertEqual([(case.pb.ChangeKind.Name(e.change)[12:], e.name.decode(), e.cut)
+                          for e in entries],
+                         [("UPDATE", long + "2", True), ("RENAME", long + "2", True),
+                          ("RENAME", "short", True), ("INSERT", long, True)])
+
     def test_history_names_the_branch_of_every_revision_also_one_that_is_gone(self):
         name = self.resource("0")
         place = {"database": b"db", "resource": name}
