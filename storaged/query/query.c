@@ -294,9 +294,10 @@ static enum sirix_status prepare(struct sirix_query *query, struct sirix_query_e
     }
     status = plan_text(query, query->options.text, &query->plan, err);
     if (status == SIRIX_OK && query->plan->updating && !query->options.updating) {
-        return sirix_query_fail(err, "XUST0001",
-                                "the query updates, and this call only reads: "
-                                "sirix_execute_update_query (UpdateQuery) runs it");
+        return sirix_query_fail_at(err, query->plan->updating_line, query->plan->updating_column,
+                                   "XUST0001",
+                                   "the query updates, and this call only reads: "
+                                   "sirix_execute_update_query (UpdateQuery) runs it");
     }
     if (status == SIRIX_OK) {
         status = sirix_arena_calloc(&query->plan_arena, query->plan->global_count + 1,
@@ -306,6 +307,31 @@ static enum sirix_status prepare(struct sirix_query *query, struct sirix_query_e
     if (status == SIRIX_OK) {
         status = sirix_regex_cache_new(&query->keep, &work->regexes, err);
     }
+    return status;
+}
+
+/* The plan of a text, as a query of this one's options would have it. */
+static enum sirix_status explain_text(void *context, struct sirix_bytes text,
+                                      struct sirix_item *out, struct sirix_query_error *err)
+{
+    struct sirix_query *query = context;
+    struct sirix_plan_query *plan = NULL;
+    struct sirix_buf shown;
+    enum sirix_status status = SIRIX_OK;
+
+    if (text.len > SIRIX_QUERY_TEXT_BYTES_MAX) {
+        return sirix_query_fail_limit(err, "text_bytes", "a query's text has at most %d bytes",
+                                      SIRIX_QUERY_TEXT_BYTES_MAX);
+    }
+    sirix_buf_init(&shown, SIRIX_ITEM_STRING_BYTES_MAX);
+    status = plan_text(query, text, &plan, err);
+    if (status == SIRIX_OK) {
+        status = sirix_plan_explain(plan, &shown, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_item_new_string(&query->run.work, sirix_buf_view(&shown), out, err);
+    }
+    sirix_buf_deinit(&shown);
     return status;
 }
 
@@ -368,6 +394,7 @@ static enum sirix_status evaluate(struct sirix_query *query, struct sirix_query_
     run->stack_floor = sirix_stack_floor(query->stack);
     run->naive = query->options.naive;
     run->external = no_external;
+    run->explain = explain_text;
     run->external_context = query;
     run->evaluator = (struct sirix_evaluator){
         .run = run, .invoke = sirix_run_invoke, .functions = functions, .store = &query->store};

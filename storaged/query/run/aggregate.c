@@ -194,6 +194,23 @@ static enum sirix_status sum_range(struct sirix_run *run, const struct sirix_pla
                               : status;
 }
 
+static enum sirix_status sum_result(struct sirix_run *run, struct sirix_sum *sum, bool mean,
+                                    struct sirix_item *out, struct sirix_query_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    if (sum->count == 0) {
+        sum->total = mean ? (struct sirix_item){0} : sirix_item_integer(0);
+    } else if (mean) {
+        status = sirix_item_arithmetic(&run->work, SIRIX_DIVIDE, sum->total,
+                                       sirix_item_integer((int64_t)sum->count), &sum->total, err);
+    }
+    if (status == SIRIX_OK) {
+        *out = sum->total;
+    }
+    return status;
+}
+
 static enum sirix_status sum_items(struct sirix_run *run, const struct sirix_plan *argument,
                                    bool mean, struct sirix_item *out, struct sirix_query_error *err)
 {
@@ -204,17 +221,69 @@ static enum sirix_status sum_items(struct sirix_run *run, const struct sirix_pla
                                    : sirix_run_push(run, argument, &at.sink, err);
 
     run->kept = kept;
-    if (status == SIRIX_OK && at.sum.count == 0) {
-        at.sum.total = mean ? (struct sirix_item){0} : sirix_item_integer(0);
-    } else if (status == SIRIX_OK && mean) {
+    return status == SIRIX_OK ? sum_result(run, &at.sum, mean, out, err) : status;
+}
+
+bool sirix_run_adds_up(const struct sirix_plan *call)
+{
+    const enum aggregate_kind kind = kind_of(call);
+
+    return call->child_count == 1 &&
+           (kind == AGGREGATE_COUNT || kind == AGGREGATE_SUM || kind == AGGREGATE_AVG);
+}
+
+enum sirix_status sirix_run_add_up(struct sirix_run *run, const struct sirix_plan *call,
+                                   struct sirix_sum *sum, struct sirix_query_error *err)
+{
+    const struct sirix_plan *argument = call->children[0];
+    struct sum_sink at = {.sink = {.take = take_sum, .want = UINT64_MAX}, .sum = *sum};
+    struct count_sink count = {.sink = {.take = take_count, .want = UINT64_MAX}};
+    const bool counts = kind_of(call) == AGGREGATE_COUNT;
+    struct sirix_item item = {0};
+    bool many = false;
+    enum sirix_status status = sirix_run_few(run, argument, &item, &many, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (many) {
+        status = sirix_run_push(run, argument, counts ? &count.sink : &at.sink, err);
+    } else if (item.kind != SIRIX_ITEM_NONE) {
         status =
-            sirix_item_arithmetic(&run->work, SIRIX_DIVIDE, at.sum.total,
-                                  sirix_item_integer((int64_t)at.sum.count), &at.sum.total, err);
+            counts ? take_count(&count.sink, run, &item, err) : take_sum(&at.sink, run, &item, err);
     }
     if (status == SIRIX_OK) {
-        *out = at.sum.total;
+        *sum = at.sum;
+        sum->count += count.count;
     }
     return status;
+}
+
+/* A call whose group has been added up. */
+static enum sirix_status known_result(struct sirix_run *run, const struct sirix_plan *plan,
+                                      struct sirix_item *out, bool *out_known,
+                                      struct sirix_query_error *err)
+{
+    for (size_t i = 0; i < run->result_count; i++) {
+        const struct sirix_run_result *result = &run->results[i];
+        struct sirix_sum sum = result->sum;
+
+        if (result->call != plan || result->frame != run->frame) {
+            continue;
+        }
+        *out_known = true;
+        if (result->error != NULL) {
+            *err = *result->error;
+            return result->status;
+        }
+        if (kind_of(plan) == AGGREGATE_COUNT) {
+            *out = sirix_item_integer((int64_t)sum.count);
+            return SIRIX_OK;
+        }
+        return sum_result(run, &sum, kind_of(plan) == AGGREGATE_AVG, out, err);
+    }
+    *out_known = false;
+    return SIRIX_OK;
 }
 
 /* --- Smallest and largest ---------------------------------------------------------------------------- */
@@ -311,6 +380,12 @@ enum sirix_status sirix_run_aggregate(struct sirix_run *run, const struct sirix_
     bool truth = false;
     enum sirix_status status = SIRIX_OK;
 
+    if (run->result_count != 0) {
+        status = known_result(run, plan, out, out_known, err);
+        if (status != SIRIX_OK || *out_known) {
+            return status;
+        }
+    }
     *out_known = true;
     switch (run->naive && kind > AGGREGATE_NOT && !is_range_sum(kind, argument) ? AGGREGATE_NONE
                                                                                 : kind) {

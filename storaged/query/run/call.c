@@ -379,9 +379,27 @@ static enum sirix_status call_dynamic(struct sirix_run *run, const struct sirix_
 
 /* --- What only the run knows ------------------------------------------------------------------------ */
 
-static enum sirix_status special(const struct sirix_run *run, const struct sirix_plan *plan,
+static enum sirix_status explain(struct sirix_run *run, const struct sirix_plan *plan,
                                  struct sirix_item *out, struct sirix_query_error *err)
 {
+    struct sirix_item text = {0};
+    enum sirix_status status = sirix_run_atom(run, plan->children[0], &text, err);
+
+    if (status == SIRIX_OK && !sirix_item_is_text(text)) {
+        return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
+                                   "sdb:explain takes the text of a query");
+    }
+    return status == SIRIX_OK
+               ? run->explain(run->external_context, sirix_item_bytes(text), out, err)
+               : status;
+}
+
+static enum sirix_status special(struct sirix_run *run, const struct sirix_plan *plan,
+                                 struct sirix_item *out, struct sirix_query_error *err)
+{
+    if (plan->special == SIRIX_SPECIAL_EXPLAIN) {
+        return explain(run, plan, out, err);
+    }
     if (run->focus.item.kind == SIRIX_ITEM_NONE) {
         return sirix_query_fail_at(err, plan->line, plan->column, "XPDY0002",
                                    "there is no context item here");

@@ -344,7 +344,7 @@ enum sirix_status sirix_run_flwor(struct sirix_run *run, const struct sirix_plan
         }
         const struct sirix_plan *clause = plan->children[flwor.stop];
         status = clause->kind == SIRIX_PLAN_GROUP
-                     ? sirix_flwor_groups_new(run, clause, &flwor.groups, err)
+                     ? sirix_flwor_groups_new(run, &flwor, flwor.stop, &flwor.groups, err)
                      : sirix_flwor_order_new(run, clause, order_want(run, &flwor, flwor.stop),
                                              &flwor.order, err);
         if (status == SIRIX_OK) {

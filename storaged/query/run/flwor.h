@@ -38,8 +38,8 @@ enum sirix_status sirix_flwor_window(struct sirix_run *run, struct sirix_flwor *
                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /* group.c */
-enum sirix_status sirix_flwor_groups_new(struct sirix_run *run, const struct sirix_plan *clause,
-                                         struct sirix_flwor_groups **out,
+enum sirix_status sirix_flwor_groups_new(struct sirix_run *run, const struct sirix_flwor *flwor,
+                                         uint32_t at, struct sirix_flwor_groups **out,
                                          struct sirix_query_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_flwor_groups_add(struct sirix_run *run, struct sirix_flwor_groups *groups,
                                          struct sirix_query_error *err) SIRIX_MUST_CHECK;

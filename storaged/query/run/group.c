@@ -1,5 +1,5 @@
 /* group by: a hash table over the keys; groups come out in the order in which they first appeared. */
-#include "query/run/flwor.h"
+#include "query/run/accumulate.h"
 
 enum { TABLE_MIN = 64 };
 
@@ -8,6 +8,7 @@ struct group {
     uint64_t hash;
     struct sirix_item *keys;
     struct sirix_sequence *rest;
+    struct sirix_accumulator *sums;
 };
 
 struct sirix_flwor_groups {
@@ -18,13 +19,15 @@ struct sirix_flwor_groups {
     size_t cap;
     uint32_t *table; /* Of indexes plus 1; 0: free. A power of two, less than half full. */
     size_t table_size;
-    struct sirix_item *keys; /* Of the tuple at hand. */
+    struct sirix_item *keys;         /* Of the tuple at hand. */
+    struct sirix_accumulators added; /* Instead of the groups' items, where that is enough. */
 };
 
-enum sirix_status sirix_flwor_groups_new(struct sirix_run *run, const struct sirix_plan *clause,
-                                         struct sirix_flwor_groups **out,
+enum sirix_status sirix_flwor_groups_new(struct sirix_run *run, const struct sirix_flwor *flwor,
+                                         uint32_t at, struct sirix_flwor_groups **out,
                                          struct sirix_query_error *err)
 {
+    const struct sirix_plan *clause = flwor->plan->children[at];
     struct sirix_flwor_groups *groups = NULL;
     void *memory = NULL;
     enum sirix_status status =
@@ -34,6 +37,9 @@ enum sirix_status sirix_flwor_groups_new(struct sirix_run *run, const struct sir
         return status;
     }
     groups = memory;
+    if (!run->naive) {
+        sirix_accumulators_find(flwor->plan, at, &groups->added);
+    }
     groups->clause = clause;
     groups->arena = run->work.arena;
     groups->table_size = TABLE_MIN;
@@ -159,6 +165,11 @@ static enum sirix_status new_group(struct sirix_run *run, struct sirix_flwor_gro
                                     sizeof(*group.rest), &memory, &err->base);
         group.rest = memory;
     }
+    if (status == SIRIX_OK) {
+        status = sirix_arena_calloc(groups->arena, groups->added.count + 1, sizeof(*group.sums),
+                                    &memory, &err->base);
+        group.sums = memory;
+    }
     if (status != SIRIX_OK) {
         return status;
     }
@@ -218,7 +229,46 @@ enum sirix_status sirix_flwor_groups_add(struct sirix_run *run, struct sirix_flw
     if (group == NULL) {
         status = new_group(run, groups, hash, &group, err);
     }
-    return status == SIRIX_OK ? append_rest(run, groups, group, err) : status;
+    if (!groups->added.covered) {
+        return status == SIRIX_OK ? append_rest(run, groups, group, err) : status;
+    }
+    for (size_t i = 0; i < groups->added.count && status == SIRIX_OK; i++) {
+        status = sirix_accumulate(run, groups->added.calls[i], &group->sums[i], err);
+    }
+    return status;
+}
+
+static void set_results(const struct sirix_run *run, const struct sirix_flwor_groups *groups,
+                        const struct group *group, struct sirix_run_result *results)
+{
+    for (size_t i = 0; i < groups->added.count; i++) {
+        results[i] = (struct sirix_run_result){
+            .call = groups->added.calls[i],
+            .frame = run->frame,
+            .sum = group->sums[i].sum,
+            .error = group->sums[i].error,
+            .status = group->sums[i].status,
+        };
+    }
+}
+
+/* The results that were there, and room for those of this group behind them. */
+static enum sirix_status more_results(struct sirix_run *run,
+                                      const struct sirix_flwor_groups *groups,
+                                      struct sirix_run_result **out, struct sirix_query_error *err)
+{
+    void *memory = NULL;
+    enum sirix_status status =
+        sirix_arena_calloc(run->work.arena, run->result_count + groups->added.count + 1,
+                           sizeof(**out), &memory, &err->base);
+
+    if (status == SIRIX_OK) {
+        *out = memory;
+        if (run->result_count != 0) {
+            memcpy(memory, run->results, run->result_count * sizeof(**out));
+        }
+    }
+    return status;
 }
 
 enum sirix_status sirix_flwor_groups_give(struct sirix_run *run, struct sirix_flwor_groups *groups,
@@ -226,7 +276,13 @@ enum sirix_status sirix_flwor_groups_give(struct sirix_run *run, struct sirix_fl
                                           struct sirix_query_error *err)
 {
     const struct sirix_plan *clause = groups->clause;
-    enum sirix_status status = SIRIX_OK;
+    const struct sirix_run_result *const outer = run->results;
+    const size_t outer_count = run->result_count;
+    struct sirix_run_result *results = NULL;
+    enum sirix_status status = more_results(run, groups, &results, err);
+
+    run->results = status == SIRIX_OK ? results : outer;
+    run->result_count += status == SIRIX_OK ? groups->added.count : 0;
 
     for (size_t i = 0; i < groups->count && status == SIRIX_OK; i++) {
         const struct group *group = &groups->groups[i];
@@ -244,8 +300,11 @@ enum sirix_status sirix_flwor_groups_give(struct sirix_run *run, struct sirix_fl
                 sirix_slot_set_item(slot, &group->keys[k]);
             }
         }
+        set_results(run, groups, group, results + outer_count);
         status = sirix_flwor_chain(run, flwor, next, err);
         sirix_run_turn_end(run, &turn);
     }
+    run->results = outer;
+    run->result_count = outer_count;
     return status;
 }

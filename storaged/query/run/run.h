@@ -110,6 +110,15 @@ struct sirix_run_global {
     bool running;
 };
 
+/* A call whose value is known already in this frame: accumulate.h. */
+struct sirix_run_result {
+    const struct sirix_plan *call;
+    const struct sirix_slot *frame;
+    struct sirix_sum sum;
+    const struct sirix_query_error *error;
+    enum sirix_status status;
+};
+
 struct sirix_run {
     struct sirix_work work;
     struct sirix_arena *frames; /* Slots of calls; rewound at their end. */
@@ -125,14 +134,19 @@ struct sirix_run {
     struct sirix_evaluator evaluator;
     const struct sirix_run_store *store; /* NULL: there is none. */
     struct sirix_updates *updates;       /* Where updates are collected; NULL: none may be made. */
-    enum sirix_run_leave leave;          /* A block is being left. */
+    const struct sirix_run_result *results; /* Of the groups that are being given out. */
+    size_t result_count;
+    enum sirix_run_leave leave; /* A block is being left. */
     struct sirix_sequence exit_value;
     bool naive; /* No shortcut that gives the same answer in less time. */
     /* An external variable's value; kind NONE in *out_found false. */
     enum sirix_status (*external)(void *context, const struct sirix_plan_global *global,
                                   struct sirix_sequence *out, bool *out_found,
                                   struct sirix_query_error *err);
-    void *external_context;
+    /* The plan of a query's text, for sdb:explain(). */
+    enum sirix_status (*explain)(void *context, struct sirix_bytes text, struct sirix_item *out,
+                                 struct sirix_query_error *err);
+    void *external_context; /* Of both. */
 };
 
 static inline bool sirix_run_failed(enum sirix_status status)
@@ -335,6 +349,11 @@ enum sirix_status sirix_run_function_item(struct sirix_run *run, const struct si
 enum sirix_status sirix_run_aggregate(struct sirix_run *run, const struct sirix_plan *plan,
                                       struct sirix_item *out, bool *out_known,
                                       struct sirix_query_error *err) SIRIX_MUST_CHECK;
+/* Whether a call is a count, sum or avg of one argument; adds what its argument gives now. */
+bool sirix_run_adds_up(const struct sirix_plan *call);
+enum sirix_status sirix_run_add_up(struct sirix_run *run, const struct sirix_plan *call,
+                                   struct sirix_sum *sum,
+                                   struct sirix_query_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_run_stream(struct sirix_run *run, const struct sirix_plan *plan,
                                    struct sirix_sink *sink, bool *out_known,
                                    struct sirix_query_error *err) SIRIX_MUST_CHECK;

@@ -79,6 +79,27 @@ static void clauses_come_in_any_order(void **state)
          "return [$w]",
          "[1,2]\n[2,3]\n[3]"},
         {"for tumbling window $w in (1,2,9,3) start $s when $s gt 2 return [$w]", "[9]\n[3]"},
+        {"for $x in ({\"k\":1,\"v\":2},{\"k\":2,\"v\":3},{\"k\":1,\"v\":1.5},{\"k\":1}) "
+         "group by $k := $x.k return [$k,count($x),count($x.v),sum($x.v),avg($x.v)]",
+         "[1,3,2,3.5,1.75]\n[2,1,1,3,3]"},
+        {"for $x in ({\"k\":1,\"v\":2},{\"k\":2,\"v\":3}) group by $k := $x.k let $s := sum($x.v) "
+         "order by $s descending return [$k,$s]",
+         "[2,3]\n[1,2]"},
+        {"for $x in ({\"k\":1,\"v\":2},{\"k\":2,\"v\":3}) group by $k := $x.k order by sum($x.v) "
+         "descending return [$k,sum($x.v)]",
+         "[2,3]\n[1,2]"},
+        {"for $x in ({\"k\":1,\"v\":\"a\"},{\"k\":2,\"v\":3}) group by $k := $x.k where $k eq 2 "
+         "return sum($x.v)",
+         "3"},
+        {"for $x in ({\"k\":1,\"v\":\"a\"},{\"k\":2,\"v\":3}) group by $k := $x.k "
+         "return sum($x.v)",
+         "! FORG0006"},
+        {"for $o in (1,2) return for $x in ({\"k\":1,\"v\":$o},{\"k\":1,\"v\":3}) "
+         "group by $k := $x.k return sum($x.v)",
+         "4\n5"},
+        {"for $x in (1,2,3) group by $k := $x mod 2 let $n := sum($x) "
+         "for $y in (10,20) group by $h := $n return [$h,$y,count($x)]",
+         "[4,10,20,4]\n[2,10,20,2]"},
         {"subsequence(for $x in 1 to 1000 order by -$x return $x, 1, 3)", "1000\n999\n998"},
         {"(for $x in 1 to 1000 order by $x mod 7, $x descending return {\"x\":$x})"
          "[position() le 2]",
