@@ -18,6 +18,7 @@
 #include "guard/options.h"
 #include "mcp/server.h"
 #include "transport/http.h"
+#include "transport/ops.h"
 #include "transport/stdio.h"
 
 enum { EXIT_USAGE = 2, PRINTED_BYTES_MAX = 64 * 1024, PATH_BYTES_MAX = 4096 };
@@ -166,7 +167,7 @@ static enum sirix_status take_keys(const struct sirix_settings *settings,
 }
 
 static int serve(const struct sirix_settings *settings, const struct sirix_mcp_registry *registry,
-                 int ready_fd)
+                 const char *ops_listen, int ready_fd)
 {
     const struct sirix_gateway_backend_options where = {
         .directory = settings->database_path,
@@ -174,6 +175,7 @@ static int serve(const struct sirix_settings *settings, const struct sirix_mcp_r
         .read_only = settings->read_only,
     };
     struct sirix_gateway_backend *backend = NULL;
+    struct sirix_ops *ops = NULL;
     struct sirix_mcp_server server;
     struct sirix_error err = {0};
     const int stop_fd = take_signals();
@@ -188,6 +190,9 @@ static int serve(const struct sirix_settings *settings, const struct sirix_mcp_r
     }
     if (status == SIRIX_OK) {
         status = take_keys(settings, &server.keys, &err);
+        if (status == SIRIX_OK && ops_listen != NULL) {
+            status = sirix_ops_start(&server, ops_listen, &ops, &err);
+        }
         if (status != SIRIX_OK) {
             sirix_mcp_server_deinit(&server);
         }
@@ -199,6 +204,7 @@ static int serve(const struct sirix_settings *settings, const struct sirix_mcp_r
             sirix_log_error(SIRIX_LOG_WARN, "leaving behind what does not end", &err);
             _exit(EXIT_SUCCESS);
         }
+        sirix_ops_stop(ops);
         sirix_mcp_server_deinit(&server);
     }
     sirix_backend_stop(backend);
@@ -280,8 +286,8 @@ int sirix_gateway_main(int argc, char **argv, const struct sirix_mcp_registry *r
     } else {
         sirix_log_setup(SIRIX_LOG_WARN, STDERR_FILENO, NULL);
         warn(&settings);
-        code =
-            options.check_config ? print_settings(&settings) : serve(&settings, registry, ready_fd);
+        code = options.check_config ? print_settings(&settings)
+                                    : serve(&settings, registry, options.ops, ready_fd);
     }
     sirix_settings_deinit(&settings);
     return code;

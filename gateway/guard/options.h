@@ -17,6 +17,7 @@ struct sirix_options {
     const char *storage;
     const char *http; /* Address to listen at. */
     const char *ready_fd;
+    const char *ops; /* Address of health and metrics. */
     const char *state_key_file;
     bool read_write;
     bool check_config;

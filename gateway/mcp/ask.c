@@ -322,6 +322,7 @@ enum sirix_status sirix_mcp_ask(struct sirix_mcp_request *request,
     enum sirix_status status = SIRIX_OK;
 
     assert(count <= SIRIX_MCP_QUESTIONS_MAX && state.len <= SIRIX_MCP_STATE_BYTES_MAX);
+    (void)atomic_fetch_add(&request->server->metrics->questions, count);
     if (!sirix_mcp_is_modern(request->context.version)) {
         *out_is_later = false;
         return request->context.peer != NULL

@@ -137,3 +137,11 @@ void sirix_pending_end(struct sirix_pending *pending)
     (void)pthread_cond_broadcast(&pending->changed);
     (void)pthread_mutex_unlock(&pending->mutex);
 }
+
+bool sirix_pending_is_ending(struct sirix_pending *pending)
+{
+    (void)pthread_mutex_lock(&pending->mutex);
+    const bool is_ending = pending->is_ending;
+    (void)pthread_mutex_unlock(&pending->mutex);
+    return is_ending;
+}

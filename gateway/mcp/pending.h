@@ -62,6 +62,8 @@ void sirix_pending_deliver(struct sirix_pending *pending, struct sirix_bytes id,
 /* Lets all who wait look at their cancel again. */
 void sirix_pending_wake(struct sirix_pending *pending);
 
+bool sirix_pending_is_ending(struct sirix_pending *pending);
+
 /* The server ends: nobody waits any more. */
 void sirix_pending_end(struct sirix_pending *pending);
 

@@ -53,10 +53,15 @@ enum sirix_status sirix_mcp_server_init(struct sirix_mcp_server *server,
     }
     if (status == SIRIX_OK) {
         server->pending = malloc(sizeof(*server->pending));
-        status = server->pending == NULL ? sirix_fail(err, SIRIX_NO_MEMORY, "no memory") : SIRIX_OK;
+        server->metrics = calloc(1, sizeof(*server->metrics));
+        status = server->pending == NULL || server->metrics == NULL
+                     ? sirix_fail(err, SIRIX_NO_MEMORY, "no memory")
+                     : SIRIX_OK;
+    }
+    if (server->pending != NULL) {
+        sirix_pending_init(server->pending);
     }
     if (status == SIRIX_OK) {
-        sirix_pending_init(server->pending);
         status = sirix_events_new(server, &server->events, err);
     }
     if (status != SIRIX_OK) {
@@ -70,8 +75,14 @@ void sirix_mcp_server_end(const struct sirix_mcp_server *server)
     sirix_pending_end(server->pending);
 }
 
+bool sirix_mcp_server_is_ending(const struct sirix_mcp_server *server)
+{
+    return sirix_pending_is_ending(server->pending);
+}
+
 void sirix_mcp_server_deinit(struct sirix_mcp_server *server)
 {
+    free(server->metrics);
     sirix_events_free(server->events);
     if (server->pending != NULL) {
         sirix_pending_deinit(server->pending);
@@ -249,6 +260,7 @@ static enum sirix_status write_failure(struct sirix_mcp_request *request, struct
 {
     const int code = code_of(request);
 
+    (void)atomic_fetch_add(&request->server->metrics->requests_failed, 1);
     if (code == SIRIX_MCP_MISSING_CAPABILITY && sirix_mcp_is_modern(request->context.version)) {
         request->http_status = SIRIX_HTTP_BAD_REQUEST;
     }
@@ -284,11 +296,17 @@ enum sirix_status sirix_mcp_answer(struct sirix_mcp_request *request, struct sir
     struct sirix_error failure = {0};
     enum sirix_status status = SIRIX_OK;
 
+    (void)atomic_fetch_add(sirix_mcp_is_modern(request->context.version)
+                               ? &request->server->metrics->requests_modern
+                               : &request->server->metrics->requests_legacy,
+                           1);
     if (is_refused(request)) {
         return write_failure(request, out, err);
     }
+    (void)atomic_fetch_add(&request->server->metrics->running, 1);
     sirix_buf_init(&result, SIZE_MAX);
     status = run(request, &result, &failure);
+    (void)atomic_fetch_sub(&request->server->metrics->running, 1);
     if (status == SIRIX_OK) {
         status = write_result(request, sirix_buf_view(&result), out, err);
     } else {

@@ -19,6 +19,7 @@
 #include "guard/settings.h"
 #include "jsonrpc/message.h"
 #include "mcp/events.h"
+#include "mcp/metrics.h"
 #include "mcp/pending.h"
 #include "mcp/registry.h"
 #include "mcp/request.h"
@@ -55,6 +56,7 @@ struct sirix_mcp_server {
     struct sirix_seal_keys keys;                          /* Of what clients keep for us. */
     struct sirix_pending *pending;
     struct sirix_events *events;
+    struct sirix_metrics *metrics;
 };
 
 /*
@@ -69,6 +71,7 @@ enum sirix_status sirix_mcp_server_init(struct sirix_mcp_server *server,
 
 /* Nobody waits for a client any more; listeners are to be ended by their transport. */
 void sirix_mcp_server_end(const struct sirix_mcp_server *server);
+bool sirix_mcp_server_is_ending(const struct sirix_mcp_server *server);
 void sirix_mcp_server_deinit(struct sirix_mcp_server *server);
 
 /*

@@ -244,13 +244,17 @@ static enum sirix_status run(struct sirix_mcp_call *call, struct sirix_json_node
     return status;
 }
 
-/* Tells whoever wants to know every step how a call went. */
+/* Counts a call, and tells whoever wants to know every step how it went. */
 static void tell_outcome(struct sirix_mcp_call *call, enum sirix_status status, uint64_t began_ns)
 {
     const uint64_t now_ns = sirix_clock_monotonic_ns(sirix_clock_system());
+    struct sirix_metrics *metrics = call->server->metrics;
     struct sirix_buf data;
     struct sirix_put put;
 
+    (void)atomic_fetch_add(&metrics->tools_called, 1);
+    (void)atomic_fetch_add(&metrics->tools_refused, status == SIRIX_OK ? 0 : 1);
+    (void)atomic_fetch_add(&metrics->tools_us, (now_ns - began_ns) / NS_PER_US);
     if (call->context->log_level > SIRIX_MCP_LOG_DEBUG) {
         return;
     }

@@ -4,6 +4,7 @@
     test_http.py SIRIX_MCP SIRIXCTL [unittest arguments]
 """
 import base64
+import http.client
 import json
 import os
 import signal
@@ -325,6 +326,50 @@ class Streams(HttpCase):
         self.call(server, "sirix_read_node", **WHERE)
         code, out, err = server.end()
         self.assertEqual((code, out, err), (0, b"", b""))
+
+
+class Operation(HttpCase):
+    def get(self, port, path):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def free_port(self):
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            return one.getsockname()[1]
+
+    def test_health_and_metrics_are_told_beside_the_endpoint(self):
+        self.store("db/users", USERS)
+        port = self.free_port()
+        server = self.serve("--ops", f"127.0.0.1:{port}")
+        for name in ("started", "alive", "ready"):
+            self.assertEqual(self.get(port, "/healthz/" + name), (200, "ok\n"))
+        self.call(server, "sirix_read_node", **WHERE)
+        self.ask(server, "tools/call", {"name": "sirix_read_node", "arguments": {}})
+        self.ask(server, "tools/call", {"name": "nope"})
+        self.post(server, {"jsonrpc": "2.0", "id": 1, "method": "ping"})
+        status, text = self.get(port, "/metrics")
+        self.assertEqual(status, 200)
+        found = dict(line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")
+        self.assertEqual(found['sirix_mcp_requests_total{era="modern"}'], "3")
+        self.assertEqual(found['sirix_mcp_requests_total{era="legacy"}'], "1")
+        self.assertEqual(found["sirix_mcp_tool_calls_total"], "2")
+        self.assertEqual(found["sirix_mcp_tool_refusals_total"], "1")
+        self.assertEqual(found["sirix_mcp_requests_failed_total"], "1")
+        self.assertEqual(self.get(port, "/")[0], 404)
+        self.assertEqual(server.end()[0], 0)
+
+    def test_it_is_ready_when_its_storage_answers(self):
+        port = self.free_port()
+        server = Server("--storage", "unix:" + os.path.join(self.dir, "nobody"),
+                        "--state-key-file", self.key(), "--ops", f"127.0.0.1:{port}")
+        self.gateways.append(server)
+        self.assertEqual(self.get(port, "/healthz/alive")[0], 200)
+        self.assertEqual(self.get(port, "/healthz/ready"), (503, "not ready\n"))
 
 
 class Start(HttpCase):

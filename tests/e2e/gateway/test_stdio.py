@@ -582,7 +582,7 @@ class Process(Case):
                 ([], "--database-path"), (["--read-wrote"], "--read-wrote"),
                 (["--database-path"], "needs a value"), (["--database-path", "--read-write"], "needs"),
                 (good + ["--storage", "unix:/x"], "exclude"), (good + good, "twice"),
-                (good + ["--ops", "127.0.0.1:1"], "not in this version"),
+                (good + ["--token-file", "x"], "not in this version"),
                 (good + ["--tls-cert=x"], "not in this version"), (good + ["--read-write=no"], "value"),
                 (good + ["--config", "/does/not/exist"], "/does/not/exist"), (["stray"], "stray")]:
             done = self.run_mcp(*args)

@@ -277,7 +277,7 @@ static void wrong_flags_are_refused_by_name(void **state)
         {{"--read-write=true"}, "no value"},
         {{"--storage=unix:/s", "--database-path=/d"}, "exclude"},
         {{"--http"}, "needs a value"},
-        {{"--ops=1"}, "not in this version"},
+        {{"--ops"}, "needs a value"},
         {{"--state-key-file"}, "needs a value"},
         {{"--token-file"}, "not in this version"},
         {{"--tls-anything"}, "not in this version"},
