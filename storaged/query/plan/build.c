@@ -420,6 +420,22 @@ static bool check_cycles(struct builder *builder)
 
 /* --- Door ------------------------------------------------------------------------------------- */
 
+/* The innermost part that updates, of the first that does. */
+static const struct sirix_plan *first_update(const struct sirix_plan *node)
+{
+    uint32_t i = 0;
+
+    while (i < node->child_count) {
+        const struct sirix_plan *child = node->children[i++];
+
+        if (child != NULL && (child->flags & SIRIX_PLAN_UPDATING) != 0) {
+            node = child;
+            i = 0;
+        }
+    }
+    return node;
+}
+
 static void build_query(struct builder *builder)
 {
     const struct sirix_ast_module *module = builder->module;
@@ -442,6 +458,12 @@ static void build_query(struct builder *builder)
     query->body = build_alone(builder, module->body, &query->slot_count);
     if (query->body != NULL && check_cycles(builder)) {
         query->updating = (query->body->flags & SIRIX_PLAN_UPDATING) != 0;
+        if (query->updating) {
+            const struct sirix_plan *update = first_update(query->body);
+
+            query->updating_line = update->line;
+            query->updating_column = update->column;
+        }
     }
 }
 

@@ -281,6 +281,8 @@ struct sirix_plan_query {
     struct sirix_plan_function **functions; /* Declared ones, in the order of the text. */
     uint32_t function_count;
     bool updating;
+    uint32_t updating_line; /* Where the first update stands, if updating. */
+    uint32_t updating_column;
     bool has_context; /* declare context item := e */
     bool context_external;
     bool context_typed;

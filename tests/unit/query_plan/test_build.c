@@ -193,6 +193,33 @@ static void what_is_right_is_built_and_may_update_where_it_does(void **state)
     }
 }
 
+static void an_updating_query_says_where_it_first_updates(void **state)
+{
+    static const struct {
+        const char *query;
+        uint32_t line;
+        uint32_t column;
+    } cases[] = {
+        {"delete json $$.a", 1, 1},
+        {"for $x in $$[]\n return (delete json $x.a, delete json $x.b)", 2, 10},
+        {"declare function local:f($x) { delete json $x.a };\nif (1) then () else local:f($$)", 2,
+         21},
+        {"variable $a := {};\ninsert json \"b\" : 1 into $a;\n$a", 2, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct built built;
+
+        build(&built, cases[i].query, false);
+        assert_int_equal(built.status, SIRIX_OK);
+        assert_true(built.query->updating);
+        assert_int_equal(built.query->updating_line, cases[i].line);
+        assert_int_equal(built.query->updating_column, cases[i].column);
+        drop(&built);
+    }
+}
+
 struct explained {
     const char *query;
     const char *plan;
@@ -255,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mistake_is_found_before_the_query_runs),
         cmocka_unit_test(what_is_right_is_built_and_may_update_where_it_does),
+        cmocka_unit_test(an_updating_query_says_where_it_first_updates),
         cmocka_unit_test(explain_shows_the_plan_line_by_line),
     };
 
