@@ -299,19 +299,15 @@ static enum sirix_status for_each(struct sirix_call *call, struct sirix_sequence
 
     for (size_t i = 0; status == SIRIX_OK && i < members.count; i++) {
         struct sirix_sequence result = {0};
+        bool filters = call->function->detail != 0;
+        bool keeps = true;
 
         status = invoke(call, argument(call, 1), &members.list[i], 1, &result, err);
-        if (status == SIRIX_OK && call->function->detail == 0) {
-            status = add_member(call, array, &result, err);
-        } else if (status == SIRIX_OK) {
-            struct sirix_item keep =
-                result.count == 1 ? sirix_sequence_at(&result, 0) : (struct sirix_item){0};
-
-            if (keep.kind != SIRIX_ITEM_BOOLEAN) {
-                return sirix_query_fail(err, "XPTY0004",
-                                        "the function of filter() gives no single boolean");
-            }
-            status = keep.value.boolean ? add_member(call, array, &members.list[i], err) : SIRIX_OK;
+        if (status == SIRIX_OK && filters) {
+            status = truth_of_filter(&result, &keeps, err);
+        }
+        if (status == SIRIX_OK && keeps) {
+            status = add_member(call, array, filters ? &members.list[i] : &result, err);
         }
     }
     return status != SIRIX_OK ? status : give(call, array, out, err);

@@ -180,16 +180,13 @@ enum sirix_status sirix_function_reference(struct sirix_work *work,
     return SIRIX_OK;
 }
 
-enum sirix_status
-sirix_function_invoke(struct sirix_work *work, const struct sirix_evaluator *evaluator,
-                      const struct sirix_focus *focus, const struct sirix_function_value *value,
-                      const struct sirix_sequence *arguments, size_t argument_count,
-                      struct sirix_sequence *out, struct sirix_query_error *err)
+/* The bound arguments and those given, as one list. */
+static enum sirix_status all_arguments(struct sirix_work *work,
+                                       const struct sirix_function_value *value,
+                                       const struct sirix_sequence *arguments,
+                                       size_t argument_count, struct sirix_sequence **out,
+                                       struct sirix_query_error *err)
 {
-    struct sirix_sequence all[SIRIX_FUNCTION_PARAMETERS_MAX] = {0};
-    struct sirix_sequence *given = all;
-    size_t count = value->bound_count + argument_count;
-    struct sirix_sequence_iterator over;
     void *memory = NULL;
 
     if (argument_count != value->signature.arity) {
@@ -197,20 +194,37 @@ sirix_function_invoke(struct sirix_work *work, const struct sirix_evaluator *eva
                                 sirix_function_ns_prefix(value->builtin->ns), value->builtin->name,
                                 value->signature.arity, argument_count);
     }
-    if (count > SIRIX_FUNCTION_PARAMETERS_MAX) {
-        enum sirix_status status = sirix_arena_calloc(
-            work->arena, count, sizeof(struct sirix_sequence), &memory, &err->base);
-
-        if (status != SIRIX_OK) {
-            return status;
-        }
-        given = memory;
+    enum sirix_status status =
+        sirix_arena_calloc(work->arena, value->bound_count + argument_count,
+                           sizeof(struct sirix_sequence), &memory, &err->base);
+    if (status != SIRIX_OK) {
+        return status;
     }
+    struct sirix_sequence *given = memory;
+
     for (size_t i = 0; i < value->bound_count; i++) {
         given[i] = value->bound[i];
     }
     for (size_t i = 0; i < argument_count; i++) {
         given[value->bound_count + i] = arguments[i];
+    }
+    *out = given;
+    return SIRIX_OK;
+}
+
+enum sirix_status
+sirix_function_invoke(struct sirix_work *work, const struct sirix_evaluator *evaluator,
+                      const struct sirix_focus *focus, const struct sirix_function_value *value,
+                      const struct sirix_sequence *arguments, size_t argument_count,
+                      struct sirix_sequence *out, struct sirix_query_error *err)
+{
+    struct sirix_sequence *given = NULL;
+    size_t count = value->bound_count + argument_count;
+    struct sirix_sequence_iterator over;
+    enum sirix_status status = all_arguments(work, value, arguments, argument_count, &given, err);
+
+    if (status != SIRIX_OK) {
+        return status;
     }
     struct sirix_call call = {.work = work,
                               .function = value->builtin,
@@ -271,6 +285,20 @@ enum sirix_status check_collation(const struct sirix_call *call, size_t i,
     }
     return sirix_query_fail(err, "FOCH0002", "there is no collation \"%.*s\"",
                             (int)(name.len > 100 ? 100 : name.len), (const char *)name.data);
+}
+
+enum sirix_status truth_of_filter(const struct sirix_sequence *answer, bool *out,
+                                  struct sirix_query_error *err)
+{
+    struct sirix_item item =
+        answer->count == 1 ? sirix_sequence_at(answer, 0) : (struct sirix_item){0};
+
+    if (item.kind != SIRIX_ITEM_BOOLEAN) {
+        return sirix_query_fail(err, "XPTY0004",
+                                "the function of filter() gives no single boolean");
+    }
+    *out = item.value.boolean;
+    return SIRIX_OK;
 }
 
 /* An object gives the field of that name, an array the member at that position, from 0. */

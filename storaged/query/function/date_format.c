@@ -181,6 +181,17 @@ static int64_t value_of(char letter, const struct sirix_datetime *parts, struct 
 
 /* --- Writing ------------------------------------------------------------------------------------------- */
 
+/* An ASCII letter in a case; anything else as it is. */
+static uint8_t cased(uint8_t c, bool upper)
+{
+    uint8_t lower = (uint8_t)(c | 0x20);
+
+    if (lower < 'a' || lower > 'z') {
+        return c;
+    }
+    return upper ? (uint8_t)(lower - 0x20) : lower;
+}
+
 /* A name in the case of N, n or Nn, cut to the width. */
 static enum sirix_status put_name(const char *name, const struct component *component,
                                   struct sirix_buf *to, struct sirix_query_error *err)
@@ -192,19 +203,12 @@ static enum sirix_status put_name(const char *name, const struct component *comp
     enum sirix_status status = SIRIX_OK;
 
     if (component->has_width && len > component->most) {
-        len = component->most < 3 ? 3 : component->most;
-        len = len > strlen(name) ? strlen(name) : len;
-        len = component->most < len ? component->most : len;
+        len = component->most;
     }
     for (size_t i = 0; status == SIRIX_OK && i < len; i++) {
-        char c = name[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
         bool wants_upper = is_upper || (is_title && i == 0);
 
-        if (is_letter) {
-            c = (char)(wants_upper ? c & ~0x20 : c | 0x20);
-        }
-        status = sirix_buf_append_u8(to, (uint8_t)c, &err->base);
+        status = sirix_buf_append_u8(to, cased((uint8_t)name[i], wants_upper), &err->base);
     }
     for (; status == SIRIX_OK && component->has_width && len < component->least; len++) {
         status = sirix_buf_append_u8(to, ' ', &err->base);
@@ -223,6 +227,21 @@ static size_t count_digits(struct sirix_bytes token)
     return count;
 }
 
+/* A year loses its first digits when there is room for fewer. */
+static int64_t cut_year(int64_t year, const struct component *component, size_t places)
+{
+    size_t most = places >= 2 ? places : SIZE_MAX;
+    int64_t modulus = 1;
+
+    if (component->has_width && component->most != SIZE_MAX) {
+        most = component->most;
+    }
+    for (size_t i = 0; i < most && most <= 9; i++) {
+        modulus *= 10;
+    }
+    return most <= 9 ? year % modulus : year;
+}
+
 /* A whole number by the token, with the width as the least number of digits. */
 static enum sirix_status put_number(int64_t value, const struct component *component,
                                     const char *standard, struct sirix_buf *to,
@@ -237,20 +256,8 @@ static enum sirix_status put_number(int64_t value, const struct component *compo
         token = literal_bytes(standard);
     }
     size_t places = count_digits(token);
-    if (component->letter ==
-        'Y') { /* A year loses its first digits when there is room for fewer. */
-        size_t most = component->has_width && component->most != SIZE_MAX ? component->most
-                      : places >= 2                                       ? places
-                                                                          : SIZE_MAX;
-        int64_t modulus = 1;
-
-        for (size_t i = 0; i < most && most <= 9; i++) {
-            modulus *= 10;
-        }
-        value = most <= 9 ? value % modulus : value;
-        least = component->has_width && most != SIZE_MAX && least < most && places <= 1
-                    ? component->least
-                    : least;
+    if (component->letter == 'Y') {
+        value = cut_year(value, component, places);
     }
     if (snprintf(digits, sizeof(digits), "%lld", (long long)value) < 0) {
         return sirix_fail(&err->base, SIRIX_INTERNAL, "a number could not be printed");
@@ -303,54 +310,80 @@ static enum sirix_status put_fraction(uint32_t nanoseconds, const struct compone
                                            : status;
 }
 
+/* A military letter for whole hours up to 12; false when there is none. */
+static bool military_letter(int16_t zone, char *out)
+{
+    static const char east[] = "ZABCDEFGHIKLM";
+    static const char west[] = "ZNOPQRSTUVWXY";
+    int minutes = zone < 0 ? -zone : zone;
+
+    if (zone == SIRIX_ITEM_NO_ZONE) {
+        *out = 'J';
+        return true;
+    }
+    if (minutes % 60 != 0 || minutes / 60 > 12) {
+        return false;
+    }
+    *out = (zone < 0 ? west : east)[minutes / 60];
+    return true;
+}
+
+/* +05:30 by a token: 0, 00, 0000, 00:00, or none. */
+static enum sirix_status put_offset(int16_t zone, struct sirix_bytes token, struct sirix_buf *to,
+                                    struct sirix_query_error *err)
+{
+    const char *chars = token.data;
+    int minutes = zone < 0 ? -zone : zone;
+    char sign = zone < 0 ? '-' : '+';
+    size_t digits = count_digits(token);
+    size_t separator = 0;
+
+    while (separator < token.len && chars[separator] >= '0' && chars[separator] <= '9') {
+        separator++;
+    }
+    if (digits == 0) {
+        return sirix_buf_printf(to, &err->base, "%c%02d:%02d", sign, minutes / 60, minutes % 60);
+    }
+    if (separator < token.len) {
+        return sirix_buf_printf(to, &err->base, "%c%0*d%c%02d", sign, (int)separator, minutes / 60,
+                                chars[separator], minutes % 60);
+    }
+    if (digits > 2) {
+        return sirix_buf_printf(to, &err->base, "%c%0*d%02d", sign, (int)digits - 2, minutes / 60,
+                                minutes % 60);
+    }
+    enum sirix_status status =
+        sirix_buf_printf(to, &err->base, "%c%0*d", sign, (int)digits, minutes / 60);
+    return status != SIRIX_OK || minutes % 60 == 0
+               ? status
+               : sirix_buf_printf(to, &err->base, ":%02d", minutes % 60);
+}
+
 /* Z and z: +01:00, GMT+1, military letters. */
 static enum sirix_status put_zone(int16_t zone, const struct component *component,
                                   struct sirix_buf *to, struct sirix_query_error *err)
 {
     struct sirix_bytes token = component->token;
-    const char *chars = token.data;
-    int minutes = zone < 0 ? -zone : zone;
-    char sign = zone < 0 ? '-' : '+';
-    enum sirix_status status = SIRIX_OK;
-    bool is_military = token.len == 1 && chars[0] == 'Z';
+    bool is_military = token.len == 1 && *(const char *)token.data == 'Z';
+    char letter = '\0';
 
-    if (zone == SIRIX_ITEM_NO_ZONE) {
-        return is_military ? sirix_buf_append_u8(to, 'J', &err->base) : SIRIX_OK;
+    if (is_military && military_letter(zone, &letter)) {
+        return sirix_buf_append_u8(to, (uint8_t)letter, &err->base);
     }
-    if (is_military && minutes % 60 == 0 && minutes / 60 <= 12) {
-        static const char east[] = "ZABCDEFGHIKLM";
-        static const char west[] = "ZNOPQRSTUVWXY";
-
-        return sirix_buf_append_u8(to, (uint8_t)(zone < 0 ? west : east)[minutes / 60], &err->base);
+    if (zone == SIRIX_ITEM_NO_ZONE) {
+        return SIRIX_OK;
     }
     if (component->traditional && zone == 0) {
         return sirix_buf_append_u8(to, 'Z', &err->base);
     }
     if (component->letter == 'z') {
-        status = sirix_buf_append_str(to, "GMT", &err->base);
-    }
-    size_t digits = count_digits(token);
-    const char *separator = NULL;
+        enum sirix_status status = sirix_buf_append_str(to, "GMT", &err->base);
 
-    for (size_t i = 0; i < token.len && separator == NULL; i++) {
-        separator = chars[i] < '0' || chars[i] > '9' ? chars + i : NULL;
+        if (status != SIRIX_OK) {
+            return status;
+        }
     }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    if (digits == 0) {
-        return sirix_buf_printf(to, &err->base, "%c%02d:%02d", sign, minutes / 60, minutes % 60);
-    }
-    if (separator == NULL && digits <= 2) {
-        status = sirix_buf_printf(to, &err->base, "%c%0*d", sign, (int)digits, minutes / 60);
-        return status != SIRIX_OK || minutes % 60 == 0
-                   ? status
-                   : sirix_buf_printf(to, &err->base, ":%02d", minutes % 60);
-    }
-    int hour_width = (int)(separator != NULL ? separator - chars : (ptrdiff_t)digits - 2);
-    return sirix_buf_printf(to, &err->base, "%c%0*d%.*s%02d", sign, hour_width, minutes / 60,
-                            separator == NULL ? 0 : 1, separator == NULL ? "" : separator,
-                            minutes % 60);
+    return put_offset(zone, token, to, err);
 }
 
 /* Whether the type has what a letter stands for. */
@@ -369,8 +402,12 @@ static enum sirix_status put_component(const struct component *component,
                                        const struct sirix_datetime *parts, struct sirix_item item,
                                        struct sirix_buf *to, struct sirix_query_error *err)
 {
-    char first = component->token.len == 0 ? '\0' : *(const char *)component->token.data;
-    bool is_name = first == 'N' || first == 'n';
+    bool is_default = component->token.len == 0;
+    char first = 'N';
+    if (!is_default) {
+        first = *(const char *)component->token.data;
+    }
+    bool is_name = !is_default && (first == 'N' || first == 'n');
 
     switch (component->letter) {
     case 'M':
@@ -379,7 +416,7 @@ static enum sirix_status put_component(const struct component *component,
         }
         break;
     case 'F':
-        if (is_name || first == '\0') {
+        if (is_name || is_default) {
             return put_name(days[weekday(item) - 1], component, to, err);
         }
         break;

@@ -164,6 +164,27 @@ static bool take_zone(struct scanner *scanner, bool *out_there)
     return true;
 }
 
+/* ss(.s+)? */
+static bool take_seconds(struct scanner *scanner)
+{
+    uint32_t unit = 100000000;
+
+    if (!take_number(scanner, 2, 2, &scanner->parts.second)) {
+        return false;
+    }
+    if (!take_char(scanner, '.')) {
+        return true;
+    }
+    if (scanner->at == scanner->end || !is_digit(*scanner->at)) {
+        return false;
+    }
+    for (; scanner->at < scanner->end && is_digit(*scanner->at); scanner->at++) {
+        scanner->parts.nanosecond += (uint32_t)(*scanner->at - '0') * unit;
+        unit /= 10;
+    }
+    return true;
+}
+
 static bool take_time(struct scanner *scanner)
 {
     struct sirix_datetime *parts = &scanner->parts;
@@ -173,21 +194,8 @@ static bool take_time(struct scanner *scanner)
         !take_number(scanner, 2, 2, &parts->minute)) {
         return false;
     }
-    if (take_char(scanner, ':')) {
-        if (!take_number(scanner, 2, 2, &parts->second)) {
-            return false;
-        }
-        if (take_char(scanner, '.')) {
-            uint32_t unit = 100000000;
-
-            if (scanner->at == scanner->end || !is_digit(*scanner->at)) {
-                return false;
-            }
-            for (; scanner->at < scanner->end && is_digit(*scanner->at); scanner->at++) {
-                parts->nanosecond += (uint32_t)(*scanner->at - '0') * unit;
-                unit /= 10;
-            }
-        }
+    if (take_char(scanner, ':') && !take_seconds(scanner)) {
+        return false;
     }
     const char *behind = scanner->at;
     bool blanks = skip_blanks(scanner);

@@ -87,16 +87,16 @@ static enum sirix_status of_duration(struct sirix_call *call, struct sirix_seque
         return give_integer(call, parts.seconds / 3600 % 24, out, err);
     case PART_MINUTES:
         return give_integer(call, parts.seconds / 60 % 60, out, err);
-    default: {
-        struct sirix_item value = decimal_seconds(
-            negative_fraction ? -(parts.seconds % 60) : parts.seconds % 60, nanoseconds);
+    default:
+        break;
+    }
+    struct sirix_item value = decimal_seconds(
+        negative_fraction ? -(parts.seconds % 60) : parts.seconds % 60, nanoseconds);
 
-        if (negative_fraction) {
-            value.value.integer = -value.value.integer;
-        }
-        return give(call, value, out, err);
+    if (negative_fraction) {
+        value.value.integer = -value.value.integer;
     }
-    }
+    return give(call, value, out, err);
 }
 
 #define POINT(title, part, from, result_type)                                                      \

@@ -46,9 +46,9 @@ static enum sirix_status adjust(struct sirix_call *call, struct sirix_sequence *
         minutes = SIRIX_ITEM_NO_ZONE;
     } else if (zone.kind != SIRIX_ITEM_NONE) {
         int64_t seconds = zone.value.integer;
+        int64_t most = INT64_C(60) * SIRIX_ZONE_MINUTES_MAX;
 
-        if (zone.len != 0 || seconds % 60 != 0 || seconds > 60 * SIRIX_ZONE_MINUTES_MAX ||
-            seconds < -60 * SIRIX_ZONE_MINUTES_MAX) {
+        if (zone.len != 0 || seconds % 60 != 0 || seconds > most || seconds < -most) {
             return sirix_query_fail(err, "FODT0003",
                                     "a timezone is whole minutes of at most 14 hours");
         }

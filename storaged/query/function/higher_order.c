@@ -52,12 +52,14 @@ static enum sirix_status next_filter(struct sirix_iterator *base, struct sirix_i
     for (;;) {
         struct sirix_item item = {0};
         struct sirix_sequence answer = {0};
+        bool keeps = false;
         enum sirix_status status = next_input(&mapping->call, &item, err);
 
-        if (status != SIRIX_OK || item.kind == SIRIX_ITEM_NONE) {
-            if (status == SIRIX_OK) {
-                *out = item;
-            }
+        if (status == SIRIX_OK && item.kind == SIRIX_ITEM_NONE) {
+            *out = item;
+            return SIRIX_OK;
+        }
+        if (status != SIRIX_OK) {
             return status;
         }
         struct sirix_sequence given = {0};
@@ -66,16 +68,13 @@ static enum sirix_status next_filter(struct sirix_iterator *base, struct sirix_i
         if (status == SIRIX_OK) {
             status = invoke(&mapping->call, argument(&mapping->call, 1), &given, 1, &answer, err);
         }
+        if (status == SIRIX_OK) {
+            status = truth_of_filter(&answer, &keeps, err);
+        }
         if (status != SIRIX_OK) {
             return status;
         }
-        struct sirix_item keep =
-            answer.count == 1 ? sirix_sequence_at(&answer, 0) : (struct sirix_item){0};
-        if (keep.kind != SIRIX_ITEM_BOOLEAN) {
-            return sirix_query_fail(err, "XPTY0004",
-                                    "the function of filter() gives no single boolean");
-        }
-        if (keep.value.boolean) {
+        if (keeps) {
             *out = item;
             return SIRIX_OK;
         }

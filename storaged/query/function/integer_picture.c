@@ -78,14 +78,12 @@ static void find_interval(struct pattern *pattern)
     pattern->interval_separator = pattern->separator[first];
 }
 
-/* Reads a pattern from the right; false when it is not valid. */
-static bool read_pattern(struct sirix_bytes token, struct pattern *to)
+/* The code points of a pattern; false when there are too many. */
+static bool decode(struct sirix_bytes token, uint32_t chars[PATTERN_CHARS_MAX], size_t *out_count)
 {
-    uint32_t chars[PATTERN_CHARS_MAX];
     const uint8_t *at = token.data;
     size_t left = token.len;
     size_t count = 0;
-    bool optional = false;
 
     while (left > 0) {
         size_t len = sirix_utf8_decode(at, left, &chars[count]);
@@ -96,15 +94,31 @@ static bool read_pattern(struct sirix_bytes token, struct pattern *to)
         at += len;
         left -= len;
     }
+    *out_count = count;
+    return true;
+}
+
+/* Reads a pattern from the right; false when it is not valid. */
+static bool read_pattern(struct sirix_bytes token, struct pattern *to)
+{
+    uint32_t chars[PATTERN_CHARS_MAX];
+    size_t count = 0;
+    bool optional = false;
+
+    if (!decode(token, chars, &count)) {
+        return false;
+    }
     uint32_t pending = 0;
     for (size_t i = count; i > 0; i--) {
         uint32_t c = chars[i - 1];
         uint32_t zero = digit_family(c);
 
-        if (zero == 0 && c != '#') {
-            if (is_alphanumeric(c) || pending != 0 || to->places == 0 || i == 1) {
-                return false; /* A separator at an end, two together, or a letter. */
-            }
+        bool is_separator = zero == 0 && c != '#';
+
+        if (is_separator && (is_alphanumeric(c) || pending != 0 || to->places == 0 || i == 1)) {
+            return false; /* A separator at an end, two together, or a letter. */
+        }
+        if (is_separator) {
             pending = c;
             continue;
         }
@@ -121,6 +135,18 @@ static bool read_pattern(struct sirix_bytes token, struct pattern *to)
     return to->mandatory != 0;
 }
 
+/* The separator behind the digit with an index from the right; 0: none. */
+static uint32_t separator_at(const struct pattern *pattern, size_t from_right)
+{
+    if (from_right == 0) {
+        return 0;
+    }
+    if (pattern->interval != 0) {
+        return from_right % pattern->interval == 0 ? pattern->interval_separator : 0;
+    }
+    return from_right < pattern->places ? pattern->separator[from_right] : 0;
+}
+
 static enum sirix_status put_digits(struct sirix_bytes digits, const struct pattern *pattern,
                                     struct sirix_buf *to, struct sirix_query_error *err)
 {
@@ -130,16 +156,9 @@ static enum sirix_status put_digits(struct sirix_bytes digits, const struct patt
 
     for (size_t place = places; status == SIRIX_OK && place > 0; place--) {
         size_t from_right = place - 1;
+        uint32_t separator = separator_at(pattern, from_right);
         uint32_t digit =
             from_right < digits.len ? (uint32_t)(chars[digits.len - 1 - from_right] - '0') : 0;
-        size_t boundary =
-            from_right; /* A separator stands behind this digit if there is one here. */
-        uint32_t separator =
-            boundary == 0 ? 0
-            : pattern->interval != 0
-                ? (boundary % pattern->interval == 0 ? pattern->interval_separator : 0)
-            : boundary < pattern->places ? pattern->separator[boundary]
-                                         : 0;
 
         status = append(to, pattern->zero + digit, err);
         if (status == SIRIX_OK && separator != 0) {

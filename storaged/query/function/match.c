@@ -61,15 +61,16 @@ static enum sirix_status check_replacement(struct sirix_bytes text, struct sirix
     const char *chars = text.data;
 
     for (size_t i = 0; i < text.len; i++) {
-        char after = i + 1 < text.len ? chars[i + 1] : '\0';
+        bool is_last = i + 1 == text.len;
+        char after = chars[is_last ? i : i + 1];
 
+        if (chars[i] == '\\' && (is_last || (after != '\\' && after != '$'))) {
+            return sirix_query_fail(err, "FORX0004",
+                                    "a backslash in a replacement is not before \\ or $");
+        }
         if (chars[i] == '\\') {
-            if (after != '\\' && after != '$') {
-                return sirix_query_fail(err, "FORX0004",
-                                        "a backslash in a replacement is not before \\ or $");
-            }
             i++;
-        } else if (chars[i] == '$' && (after < '0' || after > '9')) {
+        } else if (chars[i] == '$' && (is_last || after < '0' || after > '9')) {
             return sirix_query_fail(err, "FORX0004", "a $ in a replacement is not before a digit");
         }
     }
@@ -97,18 +98,21 @@ static enum sirix_status append_replacement(struct sirix_buf *buf, struct sirix_
     enum sirix_status status = SIRIX_OK;
 
     for (size_t at = 0; status == SIRIX_OK && at < replacement.len;) {
+        struct sirix_bytes put = {.data = "", .len = 0};
+
         if (chars[at] == '$') {
             at++;
             size_t group = group_of(replacement, &at, groups);
 
             if (group <= groups && spans[2 * group] != SIZE_MAX) {
-                status = sirix_buf_append_bytes(
-                    buf, part(text, spans[2 * group], spans[2 * group + 1]), &err->base);
+                put = part(text, spans[2 * group], spans[2 * group + 1]);
             }
-            continue;
+        } else {
+            at += chars[at] == '\\' ? 1 : 0;
+            put = part(replacement, at, at + 1);
+            at++;
         }
-        at += chars[at] == '\\' ? 1 : 0;
-        status = sirix_buf_append_u8(buf, (uint8_t)chars[at++], &err->base);
+        status = sirix_buf_append_bytes(buf, put, &err->base);
     }
     return status;
 }

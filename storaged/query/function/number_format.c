@@ -251,6 +251,31 @@ struct digits {
     int64_t point; /* Digits before the point. */
 };
 
+/* A digit that leads is dropped when it is 0; behind the point that moves the others. */
+static void take_digit_of(struct digits *to, char digit, bool has_point)
+{
+    bool leads = to->count == 0 && digit == '0';
+
+    if (leads) {
+        to->point -= has_point ? 1 : 0;
+        return;
+    }
+    to->list[to->count++] = (uint8_t)(digit - '0');
+    to->point += has_point ? 0 : 1;
+}
+
+/* -?digits */
+static int64_t exponent_of(const char *at, const char *end)
+{
+    bool negative = at < end && *at == '-';
+    int64_t value = 0;
+
+    for (at += negative ? 1 : 0; at < end; at++) {
+        value = value * 10 + (*at - '0');
+    }
+    return negative ? -value : value;
+}
+
 /* The digits of a number's text, zeros in front and at the end taken off. */
 static enum sirix_status take_digits(struct sirix_call *call, struct sirix_item number,
                                      struct digits *out, struct sirix_query_error *err)
@@ -258,8 +283,6 @@ static enum sirix_status take_digits(struct sirix_call *call, struct sirix_item 
     struct sirix_bytes text = {0};
     void *memory = NULL;
     enum sirix_status status = sirix_item_text(call->work, number, &text, err);
-    bool has_point = false;
-    int64_t exponent = 0;
 
     if (status == SIRIX_OK) {
         status = sirix_arena_alloc(call->work->arena, text.len + 2, &memory, &err->base);
@@ -268,28 +291,18 @@ static enum sirix_status take_digits(struct sirix_call *call, struct sirix_item 
         return status;
     }
     const char *chars = text.data;
+    const char *end = chars + text.len;
+    const char *exponent = memchr(chars, 'E', text.len);
+    bool has_point = false;
 
     *out = (struct digits){.list = memory};
-    for (size_t i = 0; i < text.len; i++) {
-        if (chars[i] == 'E') {
-            bool negative = chars[i + 1] == '-';
-
-            for (i += negative ? 2 : 1; i < text.len; i++) {
-                exponent = exponent * 10 + (chars[i] - '0');
-            }
-            exponent = negative ? -exponent : exponent;
-        } else if (chars[i] == '.') {
-            has_point = true;
-        } else if (chars[i] >= '0' && chars[i] <= '9') {
-            bool leads = out->count == 0 && chars[i] == '0';
-
-            if (!leads) {
-                out->list[out->count++] = (uint8_t)(chars[i] - '0');
-            }
-            out->point += has_point ? (leads ? -1 : 0) : (leads ? 0 : 1);
+    for (const char *at = chars; at < (exponent == NULL ? end : exponent); at++) {
+        has_point = has_point || *at == '.';
+        if (*at >= '0' && *at <= '9') {
+            take_digit_of(out, *at, has_point);
         }
     }
-    out->point += exponent;
+    out->point += exponent == NULL ? 0 : exponent_of(exponent + 1, end);
     while (out->count > 0 && out->list[out->count - 1] == 0) {
         out->count--;
     }

@@ -76,6 +76,20 @@ struct children_iterator {
     bool is_open;
 };
 
+/* The next child of the open container; NONE when it is over. */
+static enum sirix_status next_of_open(struct children_iterator *children, struct sirix_item *out,
+                                      struct sirix_query_error *err)
+{
+    struct sirix_work *work = children->call.work;
+    enum sirix_status status = sirix_work_tick(work, 1, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_cursor_next(work, &children->cursor, NULL, out, err);
+    }
+    children->is_open = status == SIRIX_OK && out->kind != SIRIX_ITEM_NONE;
+    return status;
+}
+
 static enum sirix_status next_child(struct sirix_iterator *base, struct sirix_item *out,
                                     struct sirix_query_error *err)
 {
@@ -87,24 +101,17 @@ static enum sirix_status next_child(struct sirix_iterator *base, struct sirix_it
         enum sirix_status status = SIRIX_OK;
 
         if (children->is_open) {
-            status = sirix_work_tick(work, 1, err);
-            if (status == SIRIX_OK) {
-                status = sirix_cursor_next(work, &children->cursor, NULL, &item, err);
-            }
-            if (status != SIRIX_OK) {
-                return status;
-            }
-            if (item.kind != SIRIX_ITEM_NONE) {
-                *out = item;
-                return SIRIX_OK;
-            }
-            children->is_open = false;
+            status = next_of_open(children, &item, err);
         }
-        status = next_input(&children->call, &item, err);
+        bool has_child = children->is_open;
+
+        if (status == SIRIX_OK && !has_child) {
+            status = next_input(&children->call, &item, err);
+        }
         if (status != SIRIX_OK) {
             return status;
         }
-        if (item.kind == SIRIX_ITEM_NONE) {
+        if (has_child || item.kind == SIRIX_ITEM_NONE) {
             *out = item;
             return SIRIX_OK;
         }
@@ -241,6 +248,20 @@ static enum sirix_status project(struct sirix_call *call, struct sirix_sequence 
 
 /* --- Several objects into one -------------------------------------------------------------------------------- */
 
+/* The array of a name's values, made when it is not there. */
+static enum sirix_status values_of(struct sirix_work *work, struct sirix_item to,
+                                   struct sirix_bytes name, struct sirix_item *out,
+                                   struct sirix_query_error *err)
+{
+    enum sirix_status status = sirix_object_field(work, to, name, out, err);
+
+    if (status != SIRIX_OK || out->kind != SIRIX_ITEM_NONE) {
+        return status;
+    }
+    status = sirix_array_new(work, 2, out, err);
+    return status != SIRIX_OK ? status : sirix_object_add(work, to, name, *out, err);
+}
+
 /*
  * The values of one name: the first alone, more of them as an array. The fields of the collecting
  * object hold arrays of all values; finish() makes single ones what they are.
@@ -264,13 +285,7 @@ static enum sirix_status collect_fields(struct sirix_call *call, struct sirix_it
         if (status != SIRIX_OK || value.kind == SIRIX_ITEM_NONE) {
             break;
         }
-        status = sirix_object_field(work, to, name, &values, err);
-        if (status == SIRIX_OK && values.kind == SIRIX_ITEM_NONE) {
-            status = sirix_array_new(work, 2, &values, err);
-            if (status == SIRIX_OK) {
-                status = sirix_object_add(work, to, name, values, err);
-            }
-        }
+        status = values_of(work, to, name, &values, err);
         if (status == SIRIX_OK) {
             status = sirix_array_append(work, values, value, err);
         }

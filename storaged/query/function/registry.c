@@ -110,6 +110,16 @@ static size_t slot_of(const struct sirix_function_set *set, enum sirix_function_
     return (size_t)sirix_mix64(hash) & (set->slot_count - 1);
 }
 
+static void insert(struct sirix_function_set *set, const struct sirix_function *function)
+{
+    size_t slot = slot_of(set, function->ns, literal_bytes(function->name));
+
+    while (set->slots[slot] != NULL) {
+        slot = (slot + 1) & (set->slot_count - 1);
+    }
+    set->slots[slot] = function;
+}
+
 enum sirix_status sirix_function_set_new(const struct sirix_function_table *tables, size_t count,
                                          struct sirix_function_set **out, struct sirix_error *err)
 {
@@ -127,7 +137,7 @@ enum sirix_status sirix_function_set_new(const struct sirix_function_table *tabl
     while (set->slot_count < 2 * functions) {
         set->slot_count *= 2;
     }
-    set->slots = calloc(set->slot_count, sizeof(*set->slots));
+    set->slots = calloc(set->slot_count, sizeof(const struct sirix_function *));
     set->tables = calloc(count + 1, sizeof(*set->tables));
     if (set->slots == NULL || set->tables == NULL) {
         sirix_function_set_free(set);
@@ -136,13 +146,7 @@ enum sirix_status sirix_function_set_new(const struct sirix_function_table *tabl
     for (size_t i = 0; i < count; i++) {
         set->tables[i] = tables[i];
         for (size_t j = 0; j < tables[i].count; j++) {
-            const struct sirix_function *function = &tables[i].functions[j];
-            size_t slot = slot_of(set, function->ns, literal_bytes(function->name));
-
-            while (set->slots[slot] != NULL) {
-                slot = (slot + 1) & (set->slot_count - 1);
-            }
-            set->slots[slot] = function;
+            insert(set, &tables[i].functions[j]);
         }
     }
     *out = set;
@@ -263,6 +267,19 @@ static size_t distance(struct sirix_bytes a, struct sirix_bytes b)
     return row[b.len];
 }
 
+/* How far a known name is from one that is looked for; SIZE_MAX: too far. */
+static size_t score_of(const struct sirix_function *function, enum sirix_function_ns ns,
+                       struct sirix_bytes name)
+{
+    struct sirix_bytes known = literal_bytes(function->name);
+    size_t away = known.len > NAME_BYTES_MAX ? SIZE_MAX : distance(name, known);
+
+    if (away > 1 + name.len / 3 || away >= name.len) {
+        return SIZE_MAX;
+    }
+    return 2 * away + (ns == SIRIX_NS_NONE || function->ns == ns ? 0 : 1); /* Of equals its own. */
+}
+
 bool sirix_function_nearest(const struct sirix_function_set *set, enum sirix_function_ns ns,
                             struct sirix_bytes name, char *to, size_t to_bytes)
 {
@@ -272,22 +289,14 @@ bool sirix_function_nearest(const struct sirix_function_set *set, enum sirix_fun
     if (name.len == 0 || name.len > NAME_BYTES_MAX) {
         return false;
     }
-    for (size_t i = 0; i < set->table_count; i++) {
-        for (size_t j = 0; j < set->tables[i].count; j++) {
-            const struct sirix_function *function = &set->tables[i].functions[j];
-            struct sirix_bytes known = literal_bytes(function->name);
+    for (size_t i = 0; i < set->slot_count; i++) {
+        size_t score = set->slots[i] == NULL ? SIZE_MAX : score_of(set->slots[i], ns, name);
+        bool is_before = score == best_score && best != NULL && set->slots[i] != NULL &&
+                         strcmp(set->slots[i]->name, best->name) < 0;
 
-            if (known.len > NAME_BYTES_MAX) {
-                continue;
-            }
-            size_t away = distance(name, known);
-            /* The same namespace wins among equals. */
-            size_t score = 2 * away + (ns == SIRIX_NS_NONE || function->ns == ns ? 0 : 1);
-
-            if (away <= 1 + name.len / 3 && away < name.len && score < best_score) {
-                best = function;
-                best_score = score;
-            }
+        if (score < best_score || is_before) {
+            best = set->slots[i];
+            best_score = score;
         }
     }
     if (best == NULL) {

@@ -61,16 +61,13 @@ static enum sirix_status merge(const struct sorter *sorter, const size_t *from, 
     size_t right = middle;
 
     for (size_t at = start; at < end; at++) {
-        int order = 0;
+        int order = left < middle ? -1 : 1;
+        enum sirix_status status = left < middle && right < end
+                                       ? compare(sorter, from[left], from[right], &order, err)
+                                       : SIRIX_OK;
 
-        if (left < middle && right < end) {
-            enum sirix_status status = compare(sorter, from[left], from[right], &order, err);
-
-            if (status != SIRIX_OK) {
-                return status;
-            }
-        } else {
-            order = left < middle ? -1 : 1;
+        if (status != SIRIX_OK) {
+            return status;
         }
         to[at] = order <= 0 ? from[left++] : from[right++];
     }

@@ -70,7 +70,9 @@ static struct sirix_bytes between(struct sirix_bytes text, double from, double t
     size_t end = text.len;
     size_t at = 0;
 
-    for (double position = 1; at < text.len; position++) {
+    for (size_t i = 1; at < text.len; i++) {
+        double position = (double)i;
+
         if (start == text.len && position >= from) {
             start = at;
         }

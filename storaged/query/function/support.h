@@ -128,6 +128,10 @@ enum sirix_status context_item(const struct sirix_call *call, struct sirix_item 
 enum sirix_status check_collation(const struct sirix_call *call, size_t i,
                                   struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
+/* The single boolean that a function gave. */
+enum sirix_status truth_of_filter(const struct sirix_sequence *answer, bool *out,
+                                  struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
 /* Calls a function item with one or two sequences, or one item each. */
 enum sirix_status invoke(struct sirix_call *call, struct sirix_item function,
                          const struct sirix_sequence *arguments, size_t count,

@@ -119,13 +119,6 @@ static void take_apart(struct sirix_bytes text, struct uri *to)
     }
 }
 
-static bool starts(const char *at, const char *end, const char *with)
-{
-    size_t len = strlen(with);
-
-    return (size_t)(end - at) >= len && memcmp(at, with, len) == 0;
-}
-
 /* Takes the last segment off what is in the buffer behind start. */
 static void drop_segment(struct sirix_buf *buf, size_t start)
 {
@@ -147,30 +140,20 @@ static enum sirix_status append_path(struct sirix_buf *buf, struct sirix_bytes p
     enum sirix_status status = SIRIX_OK;
 
     while (status == SIRIX_OK && at < end) {
-        bool is_last = false;
+        const char *stop = until(at + 1, end, "/");
+        struct sirix_bytes segment = cut(at, stop);
+        bool is_up = bytes_are(segment, "/..") || bytes_are(segment, "..");
+        bool is_dot = is_up || bytes_are(segment, "/.") || bytes_are(segment, ".");
 
-        if (starts(at, end, "../")) {
-            at += 3;
-        } else if (starts(at, end, "./")) {
-            at += 2;
-        } else if (starts(at, end, "/../") || (is_last = end - at == 3 && starts(at, end, "/.."))) {
+        if (is_up) {
             drop_segment(buf, start);
-            at += is_last ? 2 : 3;
-            if (is_last) {
-                return sirix_buf_append_u8(buf, '/', &err->base);
-            }
-        } else if (starts(at, end, "/./")) {
-            at += 2;
-        } else if (end - at == 2 && starts(at, end, "/.")) {
-            return sirix_buf_append_u8(buf, '/', &err->base);
-        } else if ((end - at == 1 && *at == '.') || (end - at == 2 && starts(at, end, ".."))) {
-            at = end;
-        } else {
-            const char *stop = until(at + 1, end, "/");
-
-            status = sirix_buf_append_bytes(buf, cut(at, stop), &err->base);
-            at = stop;
         }
+        if (!is_dot) {
+            status = sirix_buf_append_bytes(buf, segment, &err->base);
+        } else if (stop == end && *at == '/') {
+            status = sirix_buf_append_u8(buf, '/', &err->base);
+        }
+        at = stop;
     }
     return status;
 }
@@ -246,17 +229,18 @@ static enum sirix_status resolve(struct sirix_buf *buf, const struct uri *base,
 
 static bool has_bad_chars(struct sirix_bytes text)
 {
+    static const char hex[] = "0123456789abcdefABCDEF";
     const uint8_t *bytes = text.data;
 
     for (size_t i = 0; i < text.len; i++) {
         if (bytes[i] <= 0x20 || bytes[i] == 0x7f || strchr("<>\"{}|\\^`", bytes[i]) != NULL) {
             return true;
         }
-        if (bytes[i] == '%') {
-            if (text.len - i < 3 || strchr("0123456789abcdefABCDEF", bytes[i + 1]) == NULL ||
-                strchr("0123456789abcdefABCDEF", bytes[i + 2]) == NULL) {
-                return true;
-            }
+        bool is_escape = text.len - i >= 3 && strchr(hex, bytes[i + 1]) != NULL &&
+                         strchr(hex, bytes[i + 2]) != NULL;
+
+        if (bytes[i] == '%' && !is_escape) {
+            return true;
         }
     }
     return text.len > 0 && bytes[0] == ':';

@@ -34,9 +34,8 @@ enum sirix_status sirix_cast_bad_text(struct sirix_bytes text, enum sirix_type t
 {
     size_t len = text.len > 60 ? sirix_utf8_cut(text.data, text.len, 60) : text.len;
 
-    return sirix_query_fail(err, "FORG0001", "\"%.*s\"%s is not %s %s%s", (int)len,
+    return sirix_query_fail(err, "FORG0001", "\"%.*s\"%s is not of type %s%s", (int)len,
                             len == 0 ? "" : (const char *)text.data, len < text.len ? "..." : "",
-                            type == SIRIX_TYPE_NULL ? "" : "an",
                             type == SIRIX_TYPE_NULL ? "" : "xs:", sirix_type_name(type));
 }
 
@@ -56,10 +55,14 @@ static enum sirix_status normalise(struct sirix_work *work, struct sirix_bytes t
         return status;
     }
     for (size_t i = 0; i < text.len; i++) {
-        char c = is_space(from[i]) ? ' ' : from[i];
+        bool space = is_space(from[i]);
 
-        if (!(collapse && c == ' ' && len > 0 && to[len - 1] == ' ')) {
-            to[len++] = c;
+        if (!(collapse && space && len > 0 && to[len - 1] == ' ')) {
+            to[len] = ' ';
+            if (!space) {
+                to[len] = from[i];
+            }
+            len++;
         }
     }
     *out = (struct sirix_bytes){.data = to, .len = len};
@@ -78,9 +81,9 @@ static bool is_xml_name(struct sirix_bytes text, bool is_token, bool allow_colon
     for (bool first = true; left > 0; first = false) {
         uint32_t code_point = 0;
         size_t len = sirix_utf8_decode(at, left, &code_point);
-        bool good = len != 0 && ((allow_colon && code_point == ':') ||
-                                 (first && !is_token ? sirix_xml_is_name_start(code_point)
-                                                     : sirix_xml_is_name_char(code_point)));
+        bool good = len != 0 &&
+                    (sirix_xml_is_name_start(code_point) || (allow_colon && code_point == ':') ||
+                     ((is_token || !first) && sirix_xml_is_name_char(code_point)));
 
         if (!good) {
             return false;
@@ -104,16 +107,16 @@ static bool is_language(struct sirix_bytes text)
     bool is_first = true;
 
     for (size_t i = 0; i < text.len; i++) {
-        if (chars[i] == '-') {
-            if (part == 0) {
-                return false;
-            }
+        bool is_dash = chars[i] == '-';
+        bool is_digit = !is_first && chars[i] >= '0' && chars[i] <= '9';
+
+        part = is_dash ? part : part + 1;
+        if ((is_dash && part == 0) || part > 8 || (!is_dash && !is_letter(chars[i]) && !is_digit)) {
+            return false;
+        }
+        if (is_dash) {
             part = 0;
             is_first = false;
-        } else if (!is_letter(chars[i]) && (is_first || chars[i] < '0' || chars[i] > '9')) {
-            return false;
-        } else if (++part > 8) {
-            return false;
         }
     }
     return part != 0;
@@ -162,23 +165,31 @@ enum sirix_status sirix_cast_string(struct sirix_work *work, struct sirix_bytes 
 
 /* --- Numbers ------------------------------------------------------------------------------------------------- */
 
+static const char *skip_sign(const char *at, const char *end)
+{
+    return at < end && (*at == '+' || *at == '-') ? at + 1 : at;
+}
+
+static const char *skip_digits(const char *at, const char *end)
+{
+    while (at < end && *at >= '0' && *at <= '9') {
+        at++;
+    }
+    return at;
+}
+
 /* [+-]?digits, with a point (.5 and 5. too) and an exponent if those are allowed. */
 static bool is_number(struct sirix_bytes text, bool allow_point, bool allow_exponent)
 {
-    const char *at = text.data;
-    const char *end = at + text.len;
-    size_t digits = 0;
+    const char *end = (const char *)text.data + text.len;
+    const char *start = skip_sign(text.data, end);
+    const char *at = skip_digits(start, end);
+    size_t digits = (size_t)(at - start);
 
-    if (at < end && (*at == '+' || *at == '-')) {
-        at++;
-    }
-    for (; at < end && *at >= '0' && *at <= '9'; at++) {
-        digits++;
-    }
     if (allow_point && at < end && *at == '.') {
-        for (at++; at < end && *at >= '0' && *at <= '9'; at++) {
-            digits++;
-        }
+        start = ++at;
+        at = skip_digits(at, end);
+        digits += (size_t)(at - start);
     }
     if (digits == 0 || at == end) {
         return digits != 0;
@@ -186,14 +197,8 @@ static bool is_number(struct sirix_bytes text, bool allow_point, bool allow_expo
     if (!allow_exponent || (*at != 'e' && *at != 'E')) {
         return false;
     }
-    at++;
-    if (at < end && (*at == '+' || *at == '-')) {
-        at++;
-    }
-    const char *start = at;
-    while (at < end && *at >= '0' && *at <= '9') {
-        at++;
-    }
+    start = skip_sign(at + 1, end);
+    at = skip_digits(start, end);
     return at == end && at > start;
 }
 
@@ -202,12 +207,37 @@ static bool is_word(struct sirix_bytes text, const char *word)
     return text.len == strlen(word) && memcmp(text.data, word, text.len) == 0;
 }
 
+/* A number's text as a double, however many digits it has and without an exponent too. */
+static enum sirix_status read_double(struct sirix_work *work, struct sirix_bytes text, double *out,
+                                     struct sirix_query_error *err)
+{
+    bool has_exponent =
+        memchr(text.data, 'e', text.len) != NULL || memchr(text.data, 'E', text.len) != NULL;
+    struct sirix_item item = {0};
+    char *made = NULL;
+
+    if (!has_exponent) { /* So that it is not read as an exact number. */
+        enum sirix_status status = sirix_arena_printf(work->arena, &made, &err->base, "%.*se0",
+                                                      (int)text.len, (const char *)text.data);
+
+        if (status != SIRIX_OK) {
+            return status;
+        }
+        text = (struct sirix_bytes){.data = made, .len = strlen(made)};
+    }
+    enum sirix_status status = sirix_number_parse(work, text, false, &item, err);
+    if (status == SIRIX_OK) {
+        *out = item.value.number;
+    }
+    return status;
+}
+
 static enum sirix_status floating(struct sirix_work *work, struct sirix_bytes text,
                                   enum sirix_type type, struct sirix_item *out,
                                   struct sirix_query_error *err)
 {
     double value = 0;
-    struct sirix_item item = {0};
+    enum sirix_status status = SIRIX_OK;
 
     if (is_word(text, "NaN")) {
         value = (double)NAN;
@@ -218,28 +248,12 @@ static enum sirix_status floating(struct sirix_work *work, struct sirix_bytes te
     } else if (text.len == 0 || !is_number(text, true, true)) {
         return sirix_cast_bad_text(text, type, err);
     } else {
-        bool has_exponent =
-            memchr(text.data, 'e', text.len) != NULL || memchr(text.data, 'E', text.len) != NULL;
-        struct sirix_bytes with_exponent = text;
-
-        if (!has_exponent) { /* So that it is read as a double, however many digits it has. */
-            char *made = NULL;
-            enum sirix_status status = sirix_arena_printf(work->arena, &made, &err->base, "%.*se0",
-                                                          (int)text.len, (const char *)text.data);
-
-            if (status != SIRIX_OK) {
-                return status;
-            }
-            with_exponent = (struct sirix_bytes){.data = made, .len = strlen(made)};
-        }
-        enum sirix_status status = sirix_number_parse(work, with_exponent, false, &item, err);
-        if (status != SIRIX_OK) {
-            return status;
-        }
-        value = item.value.number;
+        status = read_double(work, text, &value, err);
     }
-    *out = type == SIRIX_TYPE_FLOAT ? sirix_item_float((float)value) : sirix_item_double(value);
-    return SIRIX_OK;
+    if (status == SIRIX_OK) {
+        *out = type == SIRIX_TYPE_FLOAT ? sirix_item_float((float)value) : sirix_item_double(value);
+    }
+    return status;
 }
 
 static enum sirix_status exact(struct sirix_work *work, struct sirix_bytes text,
@@ -307,58 +321,65 @@ static int base64_digit(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Groups of four with single blanks anywhere; bits that padding drops are zero. */
+/* The digits read so far of a base64 text. */
+struct base64_reader {
+    uint8_t *to;
+    size_t len;
+    uint32_t bits;
+    unsigned digits;
+    unsigned padding;
+};
+
+/* One character that is no white space; false when it may not stand here. */
+static bool take_base64(struct base64_reader *reader, char c)
+{
+    static const uint32_t dropped[] = {0, 0xff, 0xffff};
+    int digit = base64_digit(c);
+    bool is_padding = c == '=' && reader->digits % 4 >= 2;
+
+    if (!is_padding && (digit < 0 || reader->padding != 0)) {
+        return false;
+    }
+    reader->padding += is_padding ? 1 : 0;
+    reader->bits = reader->bits << 6 | (is_padding ? 0 : (uint32_t)digit);
+    reader->digits++;
+    if (reader->digits % 4 != 0) {
+        return true;
+    }
+    bool is_clean = (reader->bits & dropped[reader->padding]) == 0;
+
+    for (unsigned i = 0; i < 3 - reader->padding; i++) {
+        reader->to[reader->len++] = (uint8_t)(reader->bits >> (16 - 8 * i));
+    }
+    reader->bits = 0;
+    return is_clean;
+}
+
+/* Groups of four with blanks anywhere; bits that padding drops are zero. */
 static enum sirix_status base64(struct sirix_work *work, struct sirix_bytes text,
                                 struct sirix_item *out, struct sirix_query_error *err)
 {
     const char *chars = text.data;
+    struct base64_reader reader = {0};
     void *memory = NULL;
     enum sirix_status status =
         sirix_arena_alloc(work->arena, text.len / 4 * 3 + 3, &memory, &err->base);
-    uint8_t *to = memory;
-    size_t len = 0;
-    uint32_t bits = 0;
-    unsigned digits = 0;
-    unsigned padding = 0;
 
     if (status != SIRIX_OK) {
         return status;
     }
+    reader.to = memory;
     for (size_t i = 0; i < text.len; i++) {
-        int digit = base64_digit(chars[i]);
-
-        if (is_space(chars[i])) {
-            continue;
-        }
-        if (chars[i] == '=' && digits % 4 >= 2) {
-            padding++;
-            digits++;
-            bits <<= 6;
-        } else if (digit < 0 || padding != 0) {
+        if (!is_space(chars[i]) && !take_base64(&reader, chars[i])) {
             return sirix_cast_bad_text(text, SIRIX_TYPE_BASE64_BINARY, err);
-        } else {
-            bits = bits << 6 | (uint32_t)digit;
-            digits++;
-        }
-        if (digits % 4 == 0) {
-            uint32_t dropped = padding == 0 ? 0 : padding == 1 ? bits & 0xff : bits & 0xffff;
-
-            if (dropped != 0) {
-                return sirix_cast_bad_text(text, SIRIX_TYPE_BASE64_BINARY, err);
-            }
-            to[len++] = (uint8_t)(bits >> 16);
-            to[len++] = (uint8_t)(bits >> 8);
-            to[len++] = (uint8_t)bits;
-            len -= padding;
-            bits = 0;
         }
     }
-    if (digits % 4 != 0) {
+    if (reader.digits % 4 != 0) {
         return sirix_cast_bad_text(text, SIRIX_TYPE_BASE64_BINARY, err);
     }
     *out = (struct sirix_item){.kind = SIRIX_ITEM_BASE64,
                                .type = SIRIX_TYPE_BASE64_BINARY,
-                               .len = (uint32_t)len,
+                               .len = (uint32_t)reader.len,
                                .value.text = memory};
     return SIRIX_OK;
 }

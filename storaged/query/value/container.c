@@ -99,7 +99,7 @@ static void index_put(struct object *object, size_t position)
 static enum sirix_status index_make(struct sirix_work *work, struct object *object,
                                     struct sirix_query_error *err)
 {
-    size_t cap = 4 * INDEX_FROM;
+    size_t cap = (size_t)4 * INDEX_FROM;
     void *memory = NULL;
 
     if (object->count >= UINT32_MAX / 4) {
