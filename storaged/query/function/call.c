@@ -212,11 +212,12 @@ static enum sirix_status all_arguments(struct sirix_work *work,
     return SIRIX_OK;
 }
 
-enum sirix_status
-sirix_function_invoke(struct sirix_work *work, const struct sirix_evaluator *evaluator,
-                      const struct sirix_focus *focus, const struct sirix_function_value *value,
-                      const struct sirix_sequence *arguments, size_t argument_count,
-                      struct sirix_sequence *out, struct sirix_query_error *err)
+enum sirix_status sirix_function_invoke(struct sirix_work *work,
+                                        const struct sirix_evaluator *evaluator,
+                                        const struct sirix_function_value *value,
+                                        const struct sirix_sequence *arguments,
+                                        size_t argument_count, struct sirix_sequence *out,
+                                        struct sirix_query_error *err)
 {
     struct sirix_sequence *given = NULL;
     size_t count = value->bound_count + argument_count;
@@ -230,7 +231,6 @@ sirix_function_invoke(struct sirix_work *work, const struct sirix_evaluator *eva
                               .function = value->builtin,
                               .argument_count = count,
                               .arguments = given,
-                              .focus = focus,
                               .evaluator = evaluator};
     struct sirix_sequence first = {0};
     if ((value->builtin->flags & SIRIX_FUNCTION_STREAMS) != 0 && count > 0) {

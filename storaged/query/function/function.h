@@ -123,14 +123,15 @@ enum sirix_status sirix_function_reference(struct sirix_work *work,
                                            struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /*
- * Calls a function item that refers to a built-in one: what evaluators do in invoke() for it. focus may
- * be NULL. The wrong number of arguments is XPTY0004.
+ * Calls a function item that refers to a built-in one: what evaluators do in invoke() for it, without
+ * a focus. The wrong number of arguments is XPTY0004.
  */
-enum sirix_status
-sirix_function_invoke(struct sirix_work *work, const struct sirix_evaluator *evaluator,
-                      const struct sirix_focus *focus, const struct sirix_function_value *value,
-                      const struct sirix_sequence *arguments, size_t argument_count,
-                      struct sirix_sequence *out, struct sirix_query_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_function_invoke(struct sirix_work *work,
+                                        const struct sirix_evaluator *evaluator,
+                                        const struct sirix_function_value *value,
+                                        const struct sirix_sequence *arguments,
+                                        size_t argument_count, struct sirix_sequence *out,
+                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /* --- Look-up --------------------------------------------------------------------------------------- */
 

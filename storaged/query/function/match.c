@@ -90,29 +90,35 @@ static size_t group_of(struct sirix_bytes text, size_t *at, size_t groups)
     return group;
 }
 
+/* The next piece of a replacement: what a group matched, or a character; moves *at behind it. */
+static struct sirix_bytes next_piece(struct sirix_bytes replacement, size_t *at,
+                                     struct sirix_bytes text, const size_t *spans, size_t groups)
+{
+    const char *chars = replacement.data;
+
+    if (chars[*at] == '$') {
+        (*at)++;
+        size_t group = group_of(replacement, at, groups);
+
+        return group <= groups && spans[2 * group] != SIZE_MAX
+                   ? part(text, spans[2 * group], spans[2 * group + 1])
+                   : literal_bytes("");
+    }
+    *at += chars[*at] == '\\' ? 1 : 0;
+    (*at)++;
+    return part(replacement, *at - 1, *at);
+}
+
 static enum sirix_status append_replacement(struct sirix_buf *buf, struct sirix_bytes replacement,
                                             struct sirix_bytes text, const size_t *spans,
                                             size_t groups, struct sirix_query_error *err)
 {
-    const char *chars = replacement.data;
     enum sirix_status status = SIRIX_OK;
 
     for (size_t at = 0; status == SIRIX_OK && at < replacement.len;) {
-        struct sirix_bytes put = {.data = "", .len = 0};
+        struct sirix_bytes piece = next_piece(replacement, &at, text, spans, groups);
 
-        if (chars[at] == '$') {
-            at++;
-            size_t group = group_of(replacement, &at, groups);
-
-            if (group <= groups && spans[2 * group] != SIZE_MAX) {
-                put = part(text, spans[2 * group], spans[2 * group + 1]);
-            }
-        } else {
-            at += chars[at] == '\\' ? 1 : 0;
-            put = part(replacement, at, at + 1);
-            at++;
-        }
-        status = sirix_buf_append_bytes(buf, put, &err->base);
+        status = sirix_buf_append_bytes(buf, piece, &err->base);
     }
     return status;
 }

@@ -292,7 +292,7 @@ enum sirix_status sirix_run_invoke(void *context, struct sirix_item function,
         return sirix_query_fail(err, "XPTY0004", "a function of %zu arguments is called with %zu",
                                 value->signature.arity, argument_count);
     }
-    return value->builtin != NULL ? sirix_function_invoke(&run->work, &run->evaluator, NULL, value,
+    return value->builtin != NULL ? sirix_function_invoke(&run->work, &run->evaluator, value,
                                                           arguments, argument_count, out, err)
                                   : invoke_closure(run, value->closure, arguments, out, err);
 }

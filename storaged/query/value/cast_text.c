@@ -56,14 +56,13 @@ static enum sirix_status normalise(struct sirix_work *work, struct sirix_bytes t
     }
     for (size_t i = 0; i < text.len; i++) {
         bool space = is_space(from[i]);
+        bool repeats = collapse && space && len > 0 && to[len - 1] == ' ';
 
-        if (!(collapse && space && len > 0 && to[len - 1] == ' ')) {
+        to[len] = from[i];
+        if (space) {
             to[len] = ' ';
-            if (!space) {
-                to[len] = from[i];
-            }
-            len++;
         }
+        len += repeats ? 0 : 1;
     }
     *out = (struct sirix_bytes){.data = to, .len = len};
     if (collapse) {

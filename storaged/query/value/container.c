@@ -130,12 +130,13 @@ static enum sirix_status index_make(struct sirix_work *work, struct object *obje
 static size_t find(const struct object *object, struct sirix_bytes name)
 {
     if (object->index == NULL) {
-        for (size_t i = 0; i < object->count; i++) {
-            if (sirix_bytes_equal(object->fields[i].name, name)) {
-                return i;
-            }
+        size_t position = 0;
+
+        while (position < object->count &&
+               !sirix_bytes_equal(object->fields[position].name, name)) {
+            position++;
         }
-        return object->count;
+        return position;
     }
     for (size_t slot = slot_of(object, name); object->index[slot] != FREE_SLOT;
          slot = (slot + 1) & (object->index_cap - 1)) {

@@ -155,33 +155,33 @@ enum sirix_status sirix_item_spread(struct sirix_work *work, struct sirix_item m
                                     struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /* Adds a field at the end; JNDY0003 when the name is there. The name is borrowed. */
-enum sirix_status sirix_object_add(struct sirix_work *work, struct sirix_item object,
+enum sirix_status sirix_object_add(struct sirix_work *work, struct sirix_item item,
                                    struct sirix_bytes name, struct sirix_item value,
                                    struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /* Sets a field: in its place, or at the end. */
-enum sirix_status sirix_object_set(struct sirix_work *work, struct sirix_item object,
+enum sirix_status sirix_object_set(struct sirix_work *work, struct sirix_item item,
                                    struct sirix_bytes name, struct sirix_item value,
                                    struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /* Removes or renames a field, keeping the order; whether it was there. */
-bool sirix_object_remove(struct sirix_item object, struct sirix_bytes name);
-enum sirix_status sirix_object_rename(struct sirix_work *work, struct sirix_item object,
+bool sirix_object_remove(struct sirix_item item, struct sirix_bytes name);
+enum sirix_status sirix_object_rename(struct sirix_work *work, struct sirix_item item,
                                       struct sirix_bytes name, struct sirix_bytes new_name,
                                       struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /* Puts an element before position (position == size: at the end), replaces and removes one. */
-enum sirix_status sirix_array_insert(struct sirix_work *work, struct sirix_item array,
+enum sirix_status sirix_array_insert(struct sirix_work *work, struct sirix_item item,
                                      size_t position, struct sirix_item value,
                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
-enum sirix_status sirix_array_append(struct sirix_work *work, struct sirix_item array,
+enum sirix_status sirix_array_append(struct sirix_work *work, struct sirix_item item,
                                      struct sirix_item value,
                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
-void sirix_array_replace(struct sirix_item array, size_t position, struct sirix_item value);
-void sirix_array_remove(struct sirix_item array, size_t position);
+void sirix_array_replace(struct sirix_item item, size_t position, struct sirix_item value);
+void sirix_array_remove(struct sirix_item item, size_t position);
 
 /* The elements of an in-memory array without a copy; valid until it changes. */
-struct sirix_sequence sirix_array_view(struct sirix_item array);
+struct sirix_sequence sirix_array_view(struct sirix_item item);
 
 /* Adds the members of an array, those of arrays within it in their places, to a sequence. No C recursion. */
 enum sirix_status sirix_array_flatten(struct sirix_work *work, struct sirix_item array,

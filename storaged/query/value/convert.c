@@ -214,14 +214,56 @@ static enum sirix_status wrong_count(size_t count, const struct sirix_sequence_t
     return sirix_query_fail(err, "XPTY0004", "%s has %zu items, but is %s", what, count, shown);
 }
 
+/* Room for all items, and the first count of them. */
+static enum sirix_status begin_copy(struct sirix_work *work, const struct sirix_sequence *from,
+                                    size_t count, struct sirix_sequence *to,
+                                    struct sirix_query_error *err)
+{
+    struct sirix_sequence before = sirix_sequence_part(from, 0, count);
+    enum sirix_status status = sirix_sequence_reserve(work, to, from->count, err);
+
+    return status != SIRIX_OK ? status : sirix_sequence_append_all(work, to, &before, err);
+}
+
+/* Every item to the type; *out shares the sequence as long as nothing changes. */
+static enum sirix_status convert_all(struct sirix_work *work, const struct sirix_sequence *from,
+                                     const struct sirix_sequence_type *type, const char *what,
+                                     struct sirix_sequence *out, struct sirix_query_error *err)
+{
+    struct sirix_sequence made = {0};
+    bool copies = false;
+    enum sirix_status status = SIRIX_OK;
+
+    for (size_t i = 0; status == SIRIX_OK && i < from->count; i++) {
+        struct sirix_item item = sirix_sequence_at(from, i);
+        struct sirix_item converted = {0};
+
+        status = sirix_work_tick(work, 1, err);
+        if (status == SIRIX_OK) {
+            status = convert_item(work, item, type, what, &converted, err);
+        }
+        bool changes = converted.kind != item.kind || converted.type != item.type;
+
+        if (status == SIRIX_OK && changes && !copies) {
+            copies = true;
+            status = begin_copy(work, from, i, &made, err);
+        }
+        if (status == SIRIX_OK && copies) {
+            status = sirix_sequence_append(work, &made, converted, err);
+        }
+    }
+    if (status == SIRIX_OK) {
+        *out = copies ? made : *from;
+    }
+    return status;
+}
+
 enum sirix_status sirix_sequence_convert(struct sirix_work *work,
                                          const struct sirix_sequence *sequence,
                                          const struct sirix_sequence_type *type, const char *what,
                                          struct sirix_sequence *out, struct sirix_query_error *err)
 {
     struct sirix_sequence from = *sequence;
-    struct sirix_sequence made = {0};
-    bool copies = false;
     enum sirix_status status = SIRIX_OK;
 
     if (sirix_type_derives(type->type, SIRIX_TYPE_ATOMIC)) {
@@ -238,31 +280,5 @@ enum sirix_status sirix_sequence_convert(struct sirix_work *work,
         *out = from;
         return SIRIX_OK;
     }
-    for (size_t i = 0; i < from.count; i++) {
-        struct sirix_item item = sirix_sequence_at(&from, i);
-        struct sirix_item converted = {0};
-
-        status = sirix_work_tick(work, 1, err);
-        if (status == SIRIX_OK) {
-            status = convert_item(work, item, type, what, &converted, err);
-        }
-        if (status == SIRIX_OK && !copies &&
-            (converted.kind != item.kind || converted.type != item.type)) {
-            struct sirix_sequence before = sirix_sequence_part(&from, 0, i);
-
-            copies = true;
-            status = sirix_sequence_reserve(work, &made, from.count, err);
-            if (status == SIRIX_OK) {
-                status = sirix_sequence_append_all(work, &made, &before, err);
-            }
-        }
-        if (status == SIRIX_OK && copies) {
-            status = sirix_sequence_append(work, &made, converted, err);
-        }
-        if (status != SIRIX_OK) {
-            return status;
-        }
-    }
-    *out = copies ? made : from;
-    return SIRIX_OK;
+    return convert_all(work, &from, type, what, out, err);
 }

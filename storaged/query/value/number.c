@@ -303,63 +303,73 @@ static float float_of(enum sirix_arithmetic op, float a, float b)
     }
 }
 
+/* An operand as an atomic value, an untyped one as a double. */
+static enum sirix_status prepare(struct sirix_work *work, struct sirix_item *item,
+                                 struct sirix_query_error *err)
+{
+    enum sirix_status status = sirix_item_atomise(*item, item, err);
+
+    return status == SIRIX_OK && item->kind == SIRIX_ITEM_UNTYPED
+               ? sirix_item_cast(work, *item, SIRIX_TYPE_DOUBLE, item, err)
+               : status;
+}
+
+/* Numbers of which one is a float or a double. */
+static enum sirix_status floating_arithmetic(struct sirix_work *work, enum sirix_arithmetic op,
+                                             struct sirix_item a, struct sirix_item b,
+                                             struct sirix_item *out, struct sirix_query_error *err)
+{
+    if (a.kind == SIRIX_ITEM_DOUBLE || b.kind == SIRIX_ITEM_DOUBLE) {
+        double x = sirix_number_to_double(a);
+        double y = sirix_number_to_double(b);
+
+        if (op == SIRIX_INTEGER_DIVIDE) {
+            return double_idiv(work, x, y, out, err);
+        }
+        *out = sirix_item_double(double_of(op, x, y));
+        return SIRIX_OK;
+    }
+    float x = sirix_number_to_float(a);
+    float y = sirix_number_to_float(b);
+
+    if (op == SIRIX_INTEGER_DIVIDE) {
+        return float_idiv(work, x, y, out, err);
+    }
+    *out = sirix_item_float(float_of(op, x, y));
+    return SIRIX_OK;
+}
+
 enum sirix_status sirix_item_arithmetic(struct sirix_work *work, enum sirix_arithmetic op,
                                         struct sirix_item a, struct sirix_item b,
                                         struct sirix_item *out, struct sirix_query_error *err)
 {
     enum sirix_status status = SIRIX_OK;
 
-    if (a.kind == SIRIX_ITEM_UNTYPED || b.kind == SIRIX_ITEM_UNTYPED || !sirix_item_is_atomic(a) ||
-        !sirix_item_is_atomic(b)) {
-        status = sirix_item_atomise(a, &a, err);
-        if (status == SIRIX_OK) {
-            status = sirix_item_atomise(b, &b, err);
-        }
-        if (status == SIRIX_OK && a.kind == SIRIX_ITEM_UNTYPED) {
-            status = sirix_item_cast(work, a, SIRIX_TYPE_DOUBLE, &a, err);
-        }
-        if (status == SIRIX_OK && b.kind == SIRIX_ITEM_UNTYPED) {
-            status = sirix_item_cast(work, b, SIRIX_TYPE_DOUBLE, &b, err);
-        }
-        if (status != SIRIX_OK) {
-            return status;
-        }
-    }
     if (is_exact(a) && is_exact(b)) {
         return exact_arithmetic(work, op, a, b, out, err);
     }
-    if (!sirix_item_is_numeric(a) || !sirix_item_is_numeric(b)) {
-        bool has_time = a.kind == SIRIX_ITEM_DATETIME || b.kind == SIRIX_ITEM_DATETIME ||
-                        sirix_item_is_duration(a) || sirix_item_is_duration(b);
+    status = prepare(work, &a, err);
+    if (status == SIRIX_OK) {
+        status = prepare(work, &b, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (sirix_item_is_numeric(a) && sirix_item_is_numeric(b)) {
+        return floating_arithmetic(work, op, a, b, out, err);
+    }
+    bool has_time = a.kind == SIRIX_ITEM_DATETIME || b.kind == SIRIX_ITEM_DATETIME ||
+                    sirix_item_is_duration(a) || sirix_item_is_duration(b);
 
-        return has_time ? sirix_datetime_arithmetic(work, op, a, b, out, err)
-                        : no_operator(op, a, b, err);
-    }
-    bool is_double = a.kind == SIRIX_ITEM_DOUBLE || b.kind == SIRIX_ITEM_DOUBLE;
-
-    if (op == SIRIX_INTEGER_DIVIDE) {
-        return is_double
-                   ? double_idiv(work, sirix_number_to_double(a), sirix_number_to_double(b), out,
-                                 err)
-                   : float_idiv(work, sirix_number_to_float(a), sirix_number_to_float(b), out, err);
-    }
-    if (a.kind == SIRIX_ITEM_DOUBLE || b.kind == SIRIX_ITEM_DOUBLE) {
-        *out =
-            sirix_item_double(double_of(op, sirix_number_to_double(a), sirix_number_to_double(b)));
-    } else {
-        *out = sirix_item_float(float_of(op, sirix_number_to_float(a), sirix_number_to_float(b)));
-    }
-    return SIRIX_OK;
+    return has_time ? sirix_datetime_arithmetic(work, op, a, b, out, err)
+                    : no_operator(op, a, b, err);
 }
 
 enum sirix_status sirix_item_negate(struct sirix_work *work, struct sirix_item a,
                                     struct sirix_item *out, struct sirix_query_error *err)
 {
-    enum sirix_status status = sirix_item_atomise(a, &a, err);
+    enum sirix_status status = prepare(work, &a, err);
 
-    if (status == SIRIX_OK && a.kind == SIRIX_ITEM_UNTYPED) {
-        status = sirix_item_cast(work, a, SIRIX_TYPE_DOUBLE, &a, err);
-    }
     if (status != SIRIX_OK) {
         return status;
     }
@@ -381,11 +391,8 @@ enum sirix_status sirix_item_negate(struct sirix_work *work, struct sirix_item a
 enum sirix_status sirix_sum_add(struct sirix_work *work, struct sirix_sum *sum,
                                 struct sirix_item item, struct sirix_query_error *err)
 {
-    enum sirix_status status = sirix_item_atomise(item, &item, err);
+    enum sirix_status status = prepare(work, &item, err);
 
-    if (status == SIRIX_OK && item.kind == SIRIX_ITEM_UNTYPED) {
-        status = sirix_item_cast(work, item, SIRIX_TYPE_DOUBLE, &item, err);
-    }
     if (status != SIRIX_OK) {
         return status;
     }

@@ -59,15 +59,15 @@ int sirix_number_compare(struct sirix_item a, struct sirix_item b, bool *out_uno
 int sirix_number_order(struct sirix_item a, struct sirix_item b);
 
 /* The nearest double of any number; +-INF when too large. */
-double sirix_number_to_double(struct sirix_item number);
-float sirix_number_to_float(struct sirix_item number);
+double sirix_number_to_double(struct sirix_item item);
+float sirix_number_to_float(struct sirix_item item);
 
 /* A whole number of any numeric kind that fits int64: 3, 3.0, 3e0. */
-bool sirix_number_to_i64(struct sirix_item number, int64_t *out);
+bool sirix_number_to_i64(struct sirix_item item, int64_t *out);
 
 /* 0: zero; < 0, > 0: the sign; NaN is 0. */
-int sirix_number_sign(struct sirix_item number);
-bool sirix_number_is_nan(struct sirix_item number);
+int sirix_number_sign(struct sirix_item item);
+bool sirix_number_is_nan(struct sirix_item item);
 
 /*
  * A number of a literal in a query or of JSON text (RFC 8259 grammar, and the forms .5 and 5. of
@@ -90,7 +90,7 @@ enum sirix_status sirix_decimal_from_digits(struct sirix_work *work, struct siri
  * Text of a number as xs:string casting has it: 12, 1.5, 1.0E7, 0.001, INF, NaN, -0. Decimals without
  * trailing zeros unless as written. Appends.
  */
-enum sirix_status sirix_number_print(struct sirix_work *work, struct sirix_item number,
+enum sirix_status sirix_number_print(struct sirix_work *work, struct sirix_item item,
                                      struct sirix_buf *to,
                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
@@ -107,11 +107,11 @@ enum sirix_rounding {
     SIRIX_ROUND_TRUNCATE,
     SIRIX_ROUND_HALF_AWAY, /* From zero. */
 };
-enum sirix_status sirix_number_round(struct sirix_work *work, struct sirix_item number,
+enum sirix_status sirix_number_round(struct sirix_work *work, struct sirix_item item,
                                      enum sirix_rounding rounding, int64_t precision,
                                      struct sirix_item *out,
                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
-enum sirix_status sirix_number_abs(struct sirix_work *work, struct sirix_item number,
+enum sirix_status sirix_number_abs(struct sirix_work *work, struct sirix_item item,
                                    struct sirix_item *out,
                                    struct sirix_query_error *err) SIRIX_MUST_CHECK;
 

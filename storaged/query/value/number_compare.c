@@ -6,7 +6,7 @@
 #include "query/value/number.h"
 
 /* The largest powers of ten that fit a limb and that a double holds exactly. */
-enum { LIMB_DIGITS = 19, EXACT_POWERS = 22, WIDE = 8 };
+enum { LIMB_DIGITS = 19, EXACT_POWERS = 22, WIDE = 8, DOUBLE_WIDE = 2 * WIDE };
 
 static const double exact_powers[EXACT_POWERS + 1] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -193,26 +193,26 @@ static uint64_t top_bits(const mp_limb_t *limbs, mp_size_t size, bool rest, int6
 static double parts_to_double(const struct parts *parts)
 {
     mp_limb_t divisor[WIDE + 1];
-    mp_limb_t number[2 * WIDE + 1] = {0};
-    mp_limb_t quotient[2 * WIDE + 1];
+    mp_limb_t number[DOUBLE_WIDE + 1] = {0};
+    mp_limb_t quotient[DOUBLE_WIDE + 1];
     mp_limb_t rest[WIDE + 1];
     int64_t dropped = 0;
     bool cut = false;
     mp_size_t divisor_size = wide_power10(divisor, parts->scale, &dropped, &cut);
     mp_size_t taken = parts->size < WIDE ? parts->size : WIDE;
     mp_size_t shift =
-        2 * WIDE - taken; /* Limbs of zeros put below, so that the quotient is long. */
+        DOUBLE_WIDE - taken; /* Limbs of zeros put below, so that the quotient is long. */
 
     for (mp_size_t i = 0; i < parts->size - taken; i++) {
         cut = cut || parts->limbs[i] != 0;
     }
     memcpy(number + shift, parts->limbs + (parts->size - taken), (size_t)taken * sizeof(*number));
-    mpn_tdiv_qr(quotient, rest, 0, number, 2 * WIDE, divisor, divisor_size);
+    mpn_tdiv_qr(quotient, rest, 0, number, DOUBLE_WIDE, divisor, divisor_size);
     for (mp_size_t i = 0; i < divisor_size; i++) {
         cut = cut || rest[i] != 0;
     }
 
-    mp_size_t size = 2 * WIDE - divisor_size + 1;
+    mp_size_t size = DOUBLE_WIDE - divisor_size + 1;
     while (size > 1 && quotient[size - 1] == 0) {
         size--;
     }

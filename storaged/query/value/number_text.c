@@ -235,26 +235,12 @@ enum sirix_status sirix_decimal_from_digits(struct sirix_work *work, struct siri
 
 /* --- Printing ---------------------------------------------------------------------------------------- */
 
-/* Digits of a finite value that read back as the same: d.ddd without the point; and the exponent. */
-static size_t shortest_digits(double value, bool is_float, char digits[32], int *out_exponent)
+/* Digits of a number as printf("%.*e") writes it, without zeros at the end; its exponent. */
+static size_t take_digits(const char *text, char digits[32], int *out_exponent)
 {
-    char text[48];
-    bool is_tiny = is_float ? fabs(value) < (double)FLT_MIN : fabs(value) < DBL_MIN;
-    int most = is_float ? FLOAT_DIGITS : DOUBLE_DIGITS;
+    const char *at = text;
     size_t count = 0;
 
-    for (int precision = is_tiny ? 2 : is_float ? 6 : 15; precision <= most; precision++) {
-        if (snprintf(text, sizeof(text), "%.*e", precision - 1, fabs(value)) < 0) {
-            return 0;
-        }
-        bool same =
-            is_float ? strtof(text, NULL) == (float)fabs(value) : strtod(text, NULL) == fabs(value);
-        if (same) {
-            break;
-        }
-    }
-
-    const char *at = text;
     for (; *at != 'e' && *at != '\0'; at++) {
         if (*at >= '0' && *at <= '9') { /* The point may be a comma elsewhere. */
             digits[count++] = *at;
@@ -265,6 +251,30 @@ static size_t shortest_digits(double value, bool is_float, char digits[32], int 
         count--;
     }
     return count;
+}
+
+static bool reads_back(const char *text, double value, bool is_float)
+{
+    return is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value;
+}
+
+/* The fewest digits of a finite value, d.ddd without the point, that read back as the same. */
+static size_t shortest_digits(double value, bool is_float, char digits[32], int *out_exponent)
+{
+    char text[48];
+    double size = fabs(value);
+    bool is_tiny = size < (is_float ? (double)FLT_MIN : DBL_MIN);
+    int most = is_float ? FLOAT_DIGITS : DOUBLE_DIGITS;
+    int least = is_float ? 6 : 15; /* Any number of so many digits reads back. */
+    bool same = false;
+
+    for (int precision = is_tiny ? 2 : least; !same && precision <= most; precision++) {
+        if (snprintf(text, sizeof(text), "%.*e", precision - 1, size) < 0) {
+            return 0;
+        }
+        same = reads_back(text, size, is_float);
+    }
+    return take_digits(text, digits, out_exponent);
 }
 
 /* 0.000001 up to 1000000: plain; else with an exponent. */
@@ -299,16 +309,22 @@ static size_t lay_out(bool negative, const char *digits, size_t count, int expon
         if (i == (size_t)exponent + 1) {
             to[len++] = '.';
         }
-        to[len++] = i < count ? digits[i] : '0';
+        to[len] = '0';
+        if (i < count) {
+            to[len] = digits[i];
+        }
+        len++;
     }
     return len;
 }
 
 static size_t put(char *to, const char *text)
 {
-    size_t len = strlen(text);
+    size_t len = 0;
 
-    memcpy(to, text, len);
+    for (; text[len] != '\0'; len++) {
+        to[len] = text[len];
+    }
     return len;
 }
 
@@ -394,6 +410,20 @@ static enum sirix_status print_body(void *context, struct sirix_query_error *err
                         (run->item.flags & SIRIX_ITEM_AS_WRITTEN) != 0, err);
 }
 
+static enum sirix_status print_small(struct sirix_item item, struct sirix_buf *to,
+                                     struct sirix_query_error *err)
+{
+    char text[SIRIX_DOUBLE_TEXT_BYTES];
+    int64_t value = item.value.integer;
+    uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+
+    if (snprintf(text, sizeof(text), "%llu", (unsigned long long)size) < 0) {
+        return sirix_fail(&err->base, SIRIX_INTERNAL, "an integer could not be printed");
+    }
+    return print_digits(to, value < 0, text, item.kind == SIRIX_ITEM_DECIMAL ? item.scale : 0,
+                        (item.flags & SIRIX_ITEM_AS_WRITTEN) != 0, err);
+}
+
 enum sirix_status sirix_number_print(struct sirix_work *work, struct sirix_item item,
                                      struct sirix_buf *to, struct sirix_query_error *err)
 {
@@ -406,16 +436,8 @@ enum sirix_status sirix_number_print(struct sirix_work *work, struct sirix_item 
     case SIRIX_ITEM_FLOAT:
         return sirix_buf_append(to, text, sirix_float_print(item.value.single, text), &err->base);
     case SIRIX_ITEM_INTEGER:
-    case SIRIX_ITEM_DECIMAL: {
-        int64_t value = item.value.integer;
-        uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
-
-        if (snprintf(text, sizeof(text), "%llu", (unsigned long long)size) < 0) {
-            return sirix_fail(&err->base, SIRIX_INTERNAL, "an integer could not be printed");
-        }
-        return print_digits(to, value < 0, text, item.kind == SIRIX_ITEM_DECIMAL ? item.scale : 0,
-                            (item.flags & SIRIX_ITEM_AS_WRITTEN) != 0, err);
-    }
+    case SIRIX_ITEM_DECIMAL:
+        return print_small(item, to, err);
     default:
         break;
     }

@@ -233,7 +233,6 @@ enum sirix_status sirix_regex_match(struct sirix_work *work, struct sirix_regex 
                                     struct sirix_bytes text, size_t from, bool *out_found,
                                     const size_t **out_spans, struct sirix_query_error *err)
 {
-    static_assert(sizeof(PCRE2_SIZE) == sizeof(size_t), "spans are given out as they are");
     const uint8_t *bytes = text.data;
     size_t piece = FIRST_PIECE;
     bool found = false;

@@ -226,6 +226,35 @@ static enum sirix_status put_member(struct sirix_regex_reader *reader, struct si
     return put_range(to, first, last, err);
 }
 
+static enum sirix_status put_class(struct sirix_regex_reader *reader, struct sirix_buf *out,
+                                   unsigned depth, struct sirix_query_error *err);
+
+/* The members up to the ]; what is subtracted goes to less. */
+static enum sirix_status put_members(struct sirix_regex_reader *reader, struct sirix_buf *members,
+                                     struct sirix_buf *less, unsigned depth,
+                                     struct sirix_query_error *err)
+{
+    enum sirix_status status = is_at(reader, 0, ']')
+                                   ? sirix_regex_bad(reader, "an empty class", err)
+                                   : put_member(reader, members, true, err);
+
+    while (status == SIRIX_OK && !is_at(reader, 0, ']')) {
+        bool subtracts = is_at(reader, 0, '-') && is_at(reader, 1, '[');
+
+        if (!subtracts) {
+            status = put_member(reader, members, false, err);
+            continue;
+        }
+        reader->at += 2;
+        status = put_class(reader, less, depth + 1, err);
+        if (status == SIRIX_OK && !is_at(reader, 0, ']')) {
+            status = sirix_regex_bad(reader, "a class goes on behind a subtraction", err);
+        }
+    }
+    reader->at += status == SIRIX_OK ? 1 : 0; /* The ]. */
+    return status;
+}
+
 /* Bounded recursion: a class within a class within ... at most SUBTRACTIONS_MAX deep. */
 static enum sirix_status put_class(struct sirix_regex_reader *reader, struct sirix_buf *out,
                                    unsigned depth, struct sirix_query_error *err)
@@ -233,39 +262,21 @@ static enum sirix_status put_class(struct sirix_regex_reader *reader, struct sir
     struct sirix_buf members;
     struct sirix_buf less;
     bool negated = is_at(reader, 0, '^');
-    bool is_first = true;
-    enum sirix_status status = SIRIX_OK;
 
+    if (depth == SUBTRACTIONS_MAX) {
+        return sirix_regex_bad(reader, "too many classes within a class", err);
+    }
     sirix_buf_init(&members, SIZE_MAX);
     sirix_buf_init(&less, SIZE_MAX);
     reader->at += negated ? 1 : 0;
-    if (depth == SUBTRACTIONS_MAX) {
-        status = sirix_regex_bad(reader, "too many classes within a class", err);
-    }
-    while (status == SIRIX_OK && (is_first || !is_at(reader, 0, ']'))) {
-        if (!is_first && is_at(reader, 0, '-') && is_at(reader, 1, '[')) {
-            reader->at += 2;
-            status = put_class(reader, &less, depth + 1, err);
-            if (status == SIRIX_OK && !is_at(reader, 0, ']')) {
-                status = sirix_regex_bad(reader, "a class goes on behind a subtraction", err);
-            }
-            break;
-        }
-        if (is_first && is_at(reader, 0, ']')) {
-            status = sirix_regex_bad(reader, "an empty class", err);
-            break;
-        }
-        status = put_member(reader, &members, is_first, err);
-        is_first = false;
-    }
-    reader->at += status == SIRIX_OK ? 1 : 0; /* The ]. */
+    enum sirix_status status = put_members(reader, &members, &less, depth, err);
     if (status == SIRIX_OK) {
-        status = less.len == 0
-                     ? sirix_buf_printf(out, &err->base, "[%s%.*s]", negated ? "^" : "",
-                                        (int)members.len, (const char *)members.data)
-                     : sirix_buf_printf(out, &err->base, "(?:(?!%.*s)[%s%.*s])", (int)less.len,
-                                        (const char *)less.data, negated ? "^" : "",
-                                        (int)members.len, (const char *)members.data);
+        bool has_less = less.len != 0;
+
+        status = sirix_buf_printf(out, &err->base, "%s%.*s%s[%s%.*s]%s", has_less ? "(?:(?!" : "",
+                                  (int)less.len, has_less ? (const char *)less.data : "",
+                                  has_less ? ")" : "", negated ? "^" : "", (int)members.len,
+                                  (const char *)members.data, has_less ? ")" : "");
     }
     sirix_buf_deinit(&members);
     sirix_buf_deinit(&less);

@@ -75,8 +75,15 @@ static enum sirix_status base64_text(struct sirix_work *work, struct sirix_item 
         three |= left > 2 ? bytes[i + 2] : 0;
         *to++ = digits[three >> 18];
         *to++ = digits[three >> 12 & 63];
-        *to++ = left > 1 ? digits[three >> 6 & 63] : '=';
-        *to++ = left > 2 ? digits[three & 63] : '=';
+        to[0] = digits[three >> 6 & 63];
+        to[1] = digits[three & 63];
+        if (left < 3) { /* Padding. */
+            to[1] = '=';
+        }
+        if (left < 2) {
+            to[0] = '=';
+        }
+        to += 2;
     }
     *out = (struct sirix_bytes){.data = memory, .len = len};
     return SIRIX_OK;

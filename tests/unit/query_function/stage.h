@@ -99,7 +99,7 @@ static enum sirix_status invoke_callback(void *run, struct sirix_item function,
     const struct sirix_function_value *value = function.value.function;
 
     if (value->builtin != NULL) {
-        return sirix_function_invoke(&stage->bench->work, &stage->evaluator, NULL, value, arguments,
+        return sirix_function_invoke(&stage->bench->work, &stage->evaluator, value, arguments,
                                      argument_count, out, err);
     }
     if (argument_count != value->signature.arity) {
