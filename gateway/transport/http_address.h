@@ -36,4 +36,10 @@ bool sirix_http_host_is_ours(const struct sirix_http_address *address,
 bool sirix_http_origin_is_ours(const struct sirix_http_address *address,
                                const struct sirix_settings *settings, const char *origin);
 
+/*
+ * The value of Mcp-Name: visible ASCII, or =?base64?…?=. out has room for as many bytes as the text and
+ * its NUL, and then holds a C string if it is good.
+ */
+bool sirix_http_decode_name(const char *text, char *out);
+
 #endif

@@ -118,12 +118,27 @@ static bool decode_base64(const char *text, size_t len, char *out)
     return is_good && padding == (4 - len % 4) % 4;
 }
 
-/* Mcp-Name: visible ASCII, or =?base64?…?= */
+bool sirix_http_decode_name(const char *text, char *out)
+{
+    static const char prefix[] = "=?base64?";
+    const size_t start = sizeof(prefix) - 1;
+    const size_t len = strlen(text);
+    bool is_good = len <= NAME_BYTES_MAX;
+
+    if (strncmp(text, prefix, start) == 0) {
+        return is_good && len >= start + 2 && strcmp(text + len - 2, "?=") == 0 &&
+               decode_base64(text + start, len - start - 2, out);
+    }
+    for (size_t i = 0; i < len; i++) {
+        is_good &= text[i] >= ' ' && text[i] <= '~';
+    }
+    memcpy(out, text, len + 1);
+    return is_good;
+}
+
 static enum sirix_status read_name(struct sirix_exchange *exchange, const char *value,
                                    struct sirix_error *err)
 {
-    static const char prefix[] = "=?base64?";
-    struct sirix_mcp_headers *headers = &exchange->headers;
     const char *text = NULL;
     void *decoded = NULL;
     enum sirix_status status = trim(&exchange->arena, value, &text, err);
@@ -131,24 +146,12 @@ static enum sirix_status read_name(struct sirix_exchange *exchange, const char *
     if (status != SIRIX_OK || text == NULL) {
         return status;
     }
-    const size_t len = strlen(text);
-    headers->name = text;
-    if (strncmp(text, prefix, sizeof(prefix) - 1) == 0) {
-        const size_t start = sizeof(prefix) - 1;
-
-        headers->name_is_bad =
-            len < start + 2 || strcmp(text + len - 2, "?=") != 0 || len > NAME_BYTES_MAX;
-        status = sirix_arena_alloc(&exchange->arena, len + 1, &decoded, err);
-        if (status == SIRIX_OK && !headers->name_is_bad) {
-            headers->name_is_bad = !decode_base64(text + start, len - start - 2, decoded);
-            headers->name = decoded;
-        }
-        return status;
+    status = sirix_arena_alloc(&exchange->arena, strlen(text) + 1, &decoded, err);
+    if (status == SIRIX_OK) {
+        exchange->headers.name_is_bad = !sirix_http_decode_name(text, decoded);
+        exchange->headers.name = decoded;
     }
-    for (size_t i = 0; i < len; i++) {
-        headers->name_is_bad |= text[i] < ' ' || text[i] > '~';
-    }
-    return SIRIX_OK;
+    return status;
 }
 
 /* --- The head --------------------------------------------------------------------------------------- */
