@@ -198,7 +198,9 @@ static enum sirix_status put_name(const char *name, const struct component *comp
 {
     const char *token = component->token.data;
     bool is_title = component->token.len == 2;
-    bool is_upper = !is_title && component->token.len == 1 && token[0] == 'N';
+    bool is_sign = component->letter == 'E' || component->letter == 'C'; /* AD, ISO: no words. */
+    bool is_upper =
+        component->token.len == 0 ? is_sign : component->token.len == 1 && token[0] == 'N';
     size_t len = strlen(name);
     enum sirix_status status = SIRIX_OK;
 

@@ -324,4 +324,30 @@ static int tear_down(void **state)
     return 0;
 }
 
+struct row {
+    const char *name;
+    const char *arguments;
+    const char *expect;
+};
+
+static inline void check(void **state, const struct row *rows, size_t count)
+{
+    int failed = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *got = called(*state, rows[i].name, rows[i].arguments);
+
+        if (strcmp(got, rows[i].expect) != 0) {
+            print_error("%s(%s): %s, not %s\n", rows[i].name, rows[i].arguments, got,
+                        rows[i].expect);
+            failed++;
+        }
+    }
+    assert_int_equal(failed, 0);
+}
+
+#define CHECK(rows) check(state, rows, sizeof(rows) / sizeof((rows)[0]))
+
+#define WITH_STAGE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
 #endif
