@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -333,4 +334,25 @@ enum sirix_status sirix_seal_open(const struct sirix_seal_keys *keys,
     }
     *out = (struct sirix_bytes){.data = opened + EXPIRY_BYTES, .len = len - FRAME_BYTES};
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_seal_mac(const struct sirix_seal_keys *keys, const char *purpose,
+                                 struct sirix_bytes data, uint8_t out[SIRIX_SHA256_BYTES],
+                                 struct sirix_error *err)
+{
+    struct sirix_buf text;
+    unsigned len = 0;
+
+    assert(keys->count != 0);
+    sirix_buf_init(&text, SIZE_MAX);
+    enum sirix_status status = sirix_buf_append(&text, purpose, strlen(purpose) + 1, err);
+    if (status == SIRIX_OK) {
+        status = sirix_buf_append_bytes(&text, data, err);
+    }
+    if (status == SIRIX_OK && HMAC(EVP_sha256(), keys->keys[0], SIRIX_SEAL_KEY_BYTES, text.data,
+                                   text.len, out, &len) == NULL) {
+        status = sirix_fail(err, SIRIX_NO_MEMORY, "cannot make a digest");
+    }
+    sirix_buf_deinit(&text);
+    return status;
 }

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/sha256.h"
 #include "base/status.h"
 
 enum {
@@ -65,5 +66,13 @@ enum sirix_status sirix_seal_open(const struct sirix_seal_keys *keys,
                                   const struct sirix_seal_binding *binding, struct sirix_bytes text,
                                   int64_t now_s, struct sirix_arena *arena, struct sirix_bytes *out,
                                   struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * What the data is under the first key, so that whoever has no key cannot try which data it was:
+ * HMAC-SHA-256 of the purpose, a NUL and the data.
+ */
+enum sirix_status sirix_seal_mac(const struct sirix_seal_keys *keys, const char *purpose,
+                                 struct sirix_bytes data, uint8_t out[SIRIX_SHA256_BYTES],
+                                 struct sirix_error *err) SIRIX_MUST_CHECK;
 
 #endif

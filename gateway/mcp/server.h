@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "guard/audit.h"
 #include "guard/seal.h"
 #include "guard/settings.h"
 #include "jsonrpc/message.h"
@@ -54,6 +55,7 @@ struct sirix_mcp_server {
     struct sirix_json_node *schemas[SIRIX_MCP_TOOLS_MAX]; /* Of the inputs, by tool. */
     size_t tools_page;                                    /* Tools in one page of tools/list. */
     struct sirix_seal_keys keys;                          /* Of what clients keep for us. */
+    struct sirix_audit *audit;                            /* The caller's; NULL: no log. */
     struct sirix_pending *pending;
     struct sirix_events *events;
     struct sirix_metrics *metrics;

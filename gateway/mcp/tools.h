@@ -29,6 +29,15 @@ struct sirix_mcp_tool {
 extern const struct sirix_mcp_tool sirix_mcp_tools[];
 extern const size_t sirix_mcp_tool_count;
 
+/* What the audit log says about a write. */
+struct sirix_mcp_trace {
+    bool has_intent;
+    uint64_t intent;          /* seq of its line. */
+    uint64_t revision_before; /* 0: not known. */
+    uint64_t revision_after;
+    const char *confirmed; /* How a person, or a second call, said yes; NULL: nobody was asked. */
+};
+
 /* One call of a tool. */
 struct sirix_mcp_call {
     struct sirix_mcp_request *request;
@@ -42,6 +51,10 @@ struct sirix_mcp_call {
     uint64_t deadline_ns;     /* On the monotonic clock. */
     const char *database;     /* Checked; "" until then. */
     const char *resource;
+    const struct sirix_json_node *given; /* The arguments as they came; NULL: none. */
+    /* Nothing is done in this call: its answer is a question to the client's user, or a preview. */
+    bool is_held;
+    struct sirix_mcp_trace trace;
 };
 
 /*

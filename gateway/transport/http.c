@@ -2,6 +2,7 @@
 #include "transport/http.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,6 +246,29 @@ static bool wait_for_idle(struct sirix_http *http, uint64_t timeout_ms)
     return is_idle;
 }
 
+/*
+ * Stops accepting. Clients that the system has let in already are still served: they would take the
+ * end of their connection for a lost answer.
+ */
+static void stop_accepting(struct sirix_http *http)
+{
+    const MHD_socket listen_fd = MHD_quiesce_daemon(http->daemon);
+    struct sockaddr_storage from;
+    socklen_t len = sizeof(from);
+    int fd = -1;
+
+    if (listen_fd == MHD_INVALID_SOCKET) {
+        return;
+    }
+    (void)fcntl(listen_fd, F_SETFL, O_NONBLOCK);
+    while ((fd = accept4(listen_fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC)) >= 0) {
+        /* The library closes what it does not take. */
+        (void)MHD_add_connection(http->daemon, fd, (struct sockaddr *)&from, len);
+        len = sizeof(from);
+    }
+    (void)close(listen_fd);
+}
+
 /* Lets requests finish, or makes them; false: one does not end. */
 static bool drain(struct sirix_http *http)
 {
@@ -253,11 +277,8 @@ static bool drain(struct sirix_http *http)
                                     ? settings->query_timeout_ms
                                     : settings->write_timeout_ms;
     const struct timespec step = {.tv_nsec = (long)WRITE_STEP_MS * NS_PER_MS};
-    const MHD_socket listen_fd = MHD_quiesce_daemon(http->daemon);
 
-    if (listen_fd != MHD_INVALID_SOCKET) {
-        (void)close(listen_fd);
-    }
+    stop_accepting(http);
     (void)pthread_mutex_lock(&http->mutex);
     http->is_ending = true;
     (void)pthread_mutex_unlock(&http->mutex);

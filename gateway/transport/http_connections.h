@@ -32,6 +32,7 @@ struct sirix_connection {
     sirix_connection_gone_fn gone; /* NULL: nobody watches. */
     void *context;
     bool is_open;
+    bool is_fresh; /* No request has come yet. */
 };
 
 struct sirix_connections {
@@ -72,7 +73,7 @@ void sirix_connections_unwatch(struct sirix_connections *connections,
  */
 void sirix_connections_look(struct sirix_connections *connections, int timeout_ms);
 
-/* Whether none has a request that is not answered to its end. */
+/* Whether none has a request that is not answered to its end, or may be about to send its first. */
 bool sirix_connections_are_idle(struct sirix_connections *connections);
 
 /* For poll(): readable when a client has gone. */
