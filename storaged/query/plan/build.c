@@ -83,6 +83,11 @@ static bool declare_namespace(struct builder *builder,
 {
     bool is_import = (declaration->flags & SIRIX_AST_EXTERNAL) != 0;
 
+    if (is_import && declaration->uri.len == 0) {
+        builder_fail(builder, declaration->line, declaration->column, "XQST0088",
+                     "a module has a namespace");
+        return false;
+    }
     if (is_import && !is_known_module(declaration->uri)) {
         builder_fail(builder, declaration->line, declaration->column, "XQST0059",
                      "there is no module %.*s",
@@ -94,7 +99,9 @@ static bool declare_namespace(struct builder *builder,
         return true;
     }
     if (builder_bytes_are(declaration->prefix, "xml") ||
-        builder_bytes_are(declaration->prefix, "xmlns")) {
+        builder_bytes_are(declaration->prefix, "xmlns") ||
+        builder_bytes_are(declaration->uri, "http://www.w3.org/XML/1998/namespace") ||
+        builder_bytes_are(declaration->uri, "http://www.w3.org/2000/xmlns/")) {
         builder_fail(builder, declaration->line, declaration->column, "XQST0070",
                      "xml and xmlns cannot be declared");
         return false;
@@ -304,6 +311,38 @@ static bool declare_globals(struct builder *builder)
     return true;
 }
 
+/* `e as T` for the context item: let $x as T := e return $x. */
+static bool check_context_type(struct builder *builder,
+                               const struct sirix_ast_declaration *declaration)
+{
+    struct sirix_plan_query *query = builder->query;
+    struct sirix_plan *e = query->context;
+    const uint32_t slot = query->context_slot_count;
+
+    if (!query->context_typed) {
+        return true;
+    }
+
+    struct sirix_plan *flwor = builder_node(builder, SIRIX_PLAN_FLWOR, declaration->body, 2);
+    struct sirix_plan *let = builder_node(builder, SIRIX_PLAN_LET, declaration->body, 1);
+    struct sirix_plan *variable = builder_node(builder, SIRIX_PLAN_VARIABLE, declaration->body, 0);
+
+    if (builder->status != SIRIX_OK) {
+        return false;
+    }
+    let->slot = slot;
+    let->typed = true;
+    let->type = query->context_type;
+    let->children[0] = e;
+    variable->slot = slot;
+    flwor->children[0] = let;
+    flwor->children[1] = variable;
+    flwor->flags = e->flags;
+    query->context = flwor;
+    query->context_slot_count++;
+    return true;
+}
+
 static bool build_context(struct builder *builder, const struct sirix_ast_declaration *declaration)
 {
     struct sirix_plan_query *query = builder->query;
@@ -318,7 +357,7 @@ static bool build_context(struct builder *builder, const struct sirix_ast_declar
         return true;
     }
     query->context = build_alone(builder, declaration->body, &query->context_slot_count);
-    if (query->context == NULL) {
+    if (query->context == NULL || !check_context_type(builder, declaration)) {
         return false;
     }
     if ((query->context->flags & BUILDER_FOCUS) != 0) {

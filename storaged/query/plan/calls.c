@@ -123,7 +123,9 @@ static bool declare_function(struct builder *builder,
         return false;
     }
     builder_show(declaration->name, shown, sizeof(shown));
-    if (sirix_function_ns_of_uri(name.uri, &ns) && ns != SIRIX_NS_NONE) {
+    if ((sirix_function_ns_of_uri(name.uri, &ns) && ns != SIRIX_NS_NONE) ||
+        builder_bytes_are(name.uri, "http://www.w3.org/XML/1998/namespace") ||
+        builder_bytes_are(name.uri, "http://www.w3.org/2001/XMLSchema-instance")) {
         builder_fail(builder, declaration->line, declaration->column, "XQST0045",
                      "the namespace of %s is not for functions of queries", shown);
         return false;

@@ -448,11 +448,11 @@ static bool build_tests(struct builder *builder, const struct sirix_ast *ast,
     return true;
 }
 
-/* The six variables of $err:, one slot behind the other. */
+/* The six variables of $err:, one slot behind the other, and one that is always empty. */
 static bool bind_error(struct builder *builder, const struct sirix_ast *ast, uint32_t *out)
 {
-    static const char *const names[] = {"code",   "description", "value",
-                                        "module", "line-number", "column-number"};
+    static const char *const names[] = {"code",        "description",   "value",     "module",
+                                        "line-number", "column-number", "additional"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct builder_name name = {builder_err_uri, {names[i], strlen(names[i])}};

@@ -160,6 +160,9 @@ struct sirix_ast *parser_array(struct parser *parser);  /* [...] */
 struct sirix_ast *parser_merge(struct parser *parser);  /* {| ... |} */
 struct sirix_ast *parser_inline_function(struct parser *parser);
 
+/* Whether a name is at hand that no function can have. */
+bool parser_at_reserved(const struct parser *parser);
+
 /* %name(...) ...: what they set is added to *flags. */
 bool parser_annotations(struct parser *parser, uint32_t *flags);
 struct sirix_ast *parser_flwor(struct parser *parser);

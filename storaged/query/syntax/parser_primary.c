@@ -42,6 +42,11 @@ static bool is_one_of(const struct parser *parser, const struct sirix_token *tok
     return false;
 }
 
+bool parser_at_reserved(const struct parser *parser)
+{
+    return is_one_of(parser, &parser->token, reserved, sizeof(reserved) / sizeof(reserved[0]));
+}
+
 /* --- Braces behind a word --------------------------------------------------------------------- */
 
 /* { e? }: the expression, () if there is none. */
@@ -224,8 +229,7 @@ static struct sirix_ast *read_name(struct parser *parser)
     if (!is_callable && parser_at_word(parser, "null")) {
         return read_keyword_value(parser, SIRIX_AST_NULL);
     }
-    if (is_callable &&
-        is_one_of(parser, &place, reserved, sizeof(reserved) / sizeof(reserved[0]))) {
+    if (is_callable && parser_at_reserved(parser)) {
         return parser_fail_at(parser, &place, "XPST0003",
                               "this name is reserved: it is no function");
     }

@@ -116,6 +116,37 @@ static bool skip_literals(struct parser *parser)
     return parser_expect(parser, SIRIX_TOKEN_CLOSE, "',' or ')'");
 }
 
+/* Annotations without a prefix, and those with one of these, are not for queries to make up. */
+static bool is_known_annotation(const struct sirix_ast_name *name)
+{
+    static const char *const known[] = {
+        "public",
+        "private",
+        "updating",
+        "sequential",
+        "nonsequential",
+        "assignable",
+        "nonassignable",
+        "deterministic",
+        "unsafe",
+        "nondeterministic",
+        "strictlydeterministic",
+    };
+    static const char *const reserved[] = {"fn", "xs", "xsi", "xml", "math", "map", "array"};
+
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+        if (is_bytes(name->prefix, reserved[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (is_bytes(name->local, known[i])) {
+            return true;
+        }
+    }
+    return name->prefix.len != 0 || name->has_uri;
+}
+
 bool parser_annotations(struct parser *parser, uint32_t *flags)
 {
     bool is_sequential = false;
@@ -126,6 +157,11 @@ bool parser_annotations(struct parser *parser, uint32_t *flags)
         struct sirix_ast_name *name = parser_advance(parser) ? parser_name(parser) : NULL;
 
         if (name == NULL || !skip_literals(parser)) {
+            return false;
+        }
+        if (!is_known_annotation(name)) {
+            parser_fail_at(parser, &place, "XQST0045",
+                           "the namespace of this annotation is not for queries");
             return false;
         }
         is_sequential = is_sequential || is_bytes(name->local, "sequential");
@@ -191,6 +227,11 @@ static bool read_function(struct parser *parser, struct sirix_ast_declaration *o
     out->kind = SIRIX_DECLARE_FUNCTION;
     out->line = parser->token.line;
     out->column = parser->token.column;
+    if (parser_at_reserved(parser)) {
+        parser_fail_at(parser, &parser->token, "XPST0003",
+                       "this name is reserved: no function can have it");
+        return false;
+    }
     out->name = parser_name(parser);
     if (out->name == NULL || !parser_parameters(parser, &out->parameters, &out->parameter_count) ||
         !parser_as(parser, &out->type)) {

@@ -20,6 +20,11 @@ struct language_case {
 };
 
 static const struct language_case cases[] = {
+    {"declare context item as xs:string := 1; .", NULL, "XPTY0004"},
+    {"declare context item as xs:integer := 1; . + 1", "2", NULL},
+    {"declare context item := (1, 2); .", NULL, "XPTY0004"},
+    {"try { 1 div 0 } catch * { count($err:additional) }", "0", NULL},
+    {"(1, 2) ! (function() { . })()", NULL, "XPDY0002"},
     {"for tumbling window $w in (2,4,6,8,10) start at $s when true() only end at $e when $e - $s "
      "eq 1 return string-join($w ! string($$),\" \")",
      "\"2 4\"\n\"6 8\"", NULL},
