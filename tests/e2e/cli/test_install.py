@@ -12,6 +12,7 @@ import sys
 import tempfile
 import unittest
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BUILD = ""
 LIMIT_S = 60
 
@@ -144,6 +145,16 @@ class Install(unittest.TestCase):
                 name, pid = done.stdout.decode().split()
                 os.kill(int(pid), signal.SIGKILL)
                 self.assertEqual(name, "made")
+
+
+class FirstCommand(unittest.TestCase):
+    def test_it_builds_all_that_can_be_installed(self):
+        """README.md installs from what deploy/try has built; only the default target has it all."""
+        with open(os.path.join(ROOT, "deploy/try")) as script:
+            lines = script.read().replace("\\\n", " ").splitlines()
+        builds = [line for line in lines if "cmake --build" in line]
+        self.assertEqual(len(builds), 1)
+        self.assertNotRegex(builds[0], r"\s(--target|-t)\b")
 
 
 if __name__ == "__main__":
