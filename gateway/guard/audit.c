@@ -95,9 +95,9 @@ static enum sirix_status append_locked(struct sirix_audit *audit, const char *ev
                                        struct sirix_error *err)
 {
     char hash[SIRIX_SHA256_HEX_BYTES];
-    enum sirix_status status =
-        audit->is_broken ? sirix_fail(err, SIRIX_IO, "the audit log ended in an error")
-                         : make_line(audit, event, members, hash, err);
+    enum sirix_status status = audit->is_broken
+                                   ? sirix_fail(err, SIRIX_IO, "the audit log ended in an error")
+                                   : make_line(audit, event, members, hash, err);
 
     if (status != SIRIX_OK) {
         return status;
@@ -105,8 +105,7 @@ static enum sirix_status append_locked(struct sirix_audit *audit, const char *ev
     status = write_all(audit->fd, audit->line.data, audit->line.len, err);
     if (status != SIRIX_OK) {
         /* Of stderr nothing can be taken back, but a line that is cut is seen as one. */
-        audit->is_broken =
-            audit->stem[0] == '\0' || ftruncate(audit->fd, (off_t)audit->bytes) != 0;
+        audit->is_broken = audit->stem[0] == '\0' || ftruncate(audit->fd, (off_t)audit->bytes) != 0;
         return status;
     }
     audit->bytes += audit->line.len;

@@ -33,9 +33,9 @@ enum {
 struct sirix_audit;
 
 struct sirix_audit_options {
-    const char *path; /* Its folder is made if it is not there; NULL: stderr. */
-    uint64_t file_bytes;              /* 0: SIRIX_AUDIT_FILE_BYTES. */
-    const struct sirix_clock *clock;  /* NULL: the system's. */
+    const char *path;                /* Its folder is made if it is not there; NULL: stderr. */
+    uint64_t file_bytes;             /* 0: SIRIX_AUDIT_FILE_BYTES. */
+    const struct sirix_clock *clock; /* NULL: the system's. */
 };
 
 /* Makes the file and writes its genesis. SIRIX_INVALID, SIRIX_IO, SIRIX_NO_MEMORY. */

@@ -198,8 +198,8 @@ static enum sirix_status take_line(struct sirix_audit_check *check, struct readi
         return wrong("the line has no seq, event or prev", err);
     }
     const bool is_genesis = strcmp(event, "genesis") == 0;
-    enum sirix_status status = is_genesis ? begin_chain(check, r, seq, previous, err)
-                                          : follow(check, seq, previous, err);
+    enum sirix_status status =
+        is_genesis ? begin_chain(check, r, seq, previous, err) : follow(check, seq, previous, err);
     if (status == SIRIX_OK && strcmp(event, "intent") == 0) {
         status = add_intent(check, r, seq, err);
     } else if (status == SIRIX_OK && take_u64(r, "intent", &intent)) {

@@ -43,12 +43,12 @@ struct sirix_settings {
     const char *http_listen;
     struct sirix_access_list http_hosts; /* Names of hosts. */
     const char *state_key_file;
-    /* Not yet in force: read, checked, and warned about. */
     bool confirm_destructive;
-    const char *confirm;
+    const char *confirm; /* NULL: by the transport. */
     bool confirm_writes;
     bool audit_log;
     const char *audit_log_path;
+    /* Not yet in force: read, checked, and warned about. */
     const char *token_file;
     uint64_t sql_default_rows;
     uint64_t sql_max_rows;

@@ -291,6 +291,15 @@ enum sirix_status sirix_jsonrpc_write_facts(struct sirix_json_writer *writer,
     if (status == SIRIX_OK && error->has_offset) {
         status = write_number(writer, "offset", error->offset, err);
     }
+    if (status == SIRIX_OK && error->code[0] != '\0') {
+        status = write_text(writer, "code", error->code, err);
+    }
+    if (status == SIRIX_OK && error->line != 0) {
+        status = write_number(writer, "line", error->line, err);
+    }
+    if (status == SIRIX_OK && error->line != 0) {
+        status = write_number(writer, "column", error->column, err);
+    }
     if (status == SIRIX_OK && error->current_revision != 0) {
         status = write_number(writer, "currentRevision", error->current_revision, err);
     }

@@ -36,6 +36,10 @@
     "\"expectedRevision\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"Refuse unless "    \
     "the head is this revision, so that nobody else's change is missed\"}"
 
+#define SIRIX_P_CONFIRM                                                                            \
+    "\"confirmToken\":{\"type\":\"string\",\"description\":\"Out of the preview that the same "    \
+    "call gave without it; only after the user has agreed\"}"
+
 #define SIRIX_P_LIST                                                                               \
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"At most so many items\"},"    \
     "\"cursor\":{\"type\":\"string\",\"description\":\"nextCursor of the answer before\"}"
@@ -70,6 +74,11 @@
     ",\"revision\":{\"type\":\"integer\"},\"parentRevision\":{\"type\":\"integer\"},"              \
     "\"timestamp\":{\"type\":\"string\"},\"changed\":{\"type\":\"boolean\"},"                      \
     "\"nodeKeys\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}"
+
+/* Of a write that was not done yet, but shown. */
+#define SIRIX_O_CONFIRM                                                                            \
+    SIRIX_O_STRING("preview")                                                                      \
+    "," SIRIX_O_STRING("confirmToken") "," SIRIX_O_INTEGER("expiresInSeconds")
 
 #define SIRIX_O_HEAD                                                                               \
     SIRIX_O_STRING("name")                                                                         \

@@ -176,14 +176,17 @@ enum sirix_status sirix_tool_create_resource(struct sirix_mcp_call *call, struct
     struct sirix_write_result result = {0};
     enum sirix_status status = sirix_mcp_take_resource(call, err);
 
+    if (status == SIRIX_OK) {
+        status = sirix_mcp_write_options(call, &write, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_mcp_trail_intent(call, &write, err);
+    }
     if (status == SIRIX_OK && sirix_argument_boolean(&call->arguments, "createDatabase")) {
         const struct sirix_call_options options = sirix_mcp_options(call);
         status = sirix_backend_create_database(call->server->backend, call->database, NULL,
                                                &options, err);
         status = status == SIRIX_ALREADY_EXISTS ? SIRIX_OK : status;
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_mcp_write_options(call, &write, err);
     }
     if (status == SIRIX_OK) {
         const struct sirix_call_options options = sirix_mcp_options(call);
@@ -193,6 +196,7 @@ enum sirix_status sirix_tool_create_resource(struct sirix_mcp_call *call, struct
     if (status != SIRIX_OK) {
         return status;
     }
+    call->trace.revision_after = result.revision;
     sirix_answer_printf(answer, answer->body, "message",
                         "Created %s/%s at revision %" PRIu64
                         ". It has no value yet: sirix_insert gives it one.",

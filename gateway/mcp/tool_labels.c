@@ -2,7 +2,9 @@
 #include <inttypes.h>
 
 #include "base/name.h"
+#include "mcp/confirm.h"
 #include "mcp/listing.h"
+#include "mcp/trail.h"
 
 /* --- Lists -------------------------------------------------------------------------------------- */
 
@@ -130,6 +132,9 @@ enum sirix_status sirix_tool_create_snapshot(struct sirix_mcp_call *call, struct
         status = sirix_mcp_view(call, &request.view, err);
     }
     if (status == SIRIX_OK) {
+        status = sirix_mcp_trail_intent(call, &request.write, err);
+    }
+    if (status == SIRIX_OK) {
         const struct sirix_call_options options = sirix_mcp_options(call);
         request.database = call->database;
         request.resource = call->resource;
@@ -141,6 +146,8 @@ enum sirix_status sirix_tool_create_snapshot(struct sirix_mcp_call *call, struct
         return status;
     }
     const uint64_t revision = result->snapshot.revision;
+    call->trace.revision_before = result->previous_revision;
+    call->trace.revision_after = revision;
     if (!result->changed) {
         sirix_answer_printf(answer, answer->body, "message",
                             "Snapshot '%s' was at revision %" PRIu64 " already", request.name,
@@ -172,6 +179,9 @@ static enum sirix_status run_delete(struct sirix_mcp_call *call, bool is_branch,
     struct sirix_delete_name_result result = {0};
     enum sirix_status status = take(call, is_branch, &request.name, &request.write, err);
 
+    if (status == SIRIX_OK) {
+        status = sirix_mcp_trail_intent(call, &request.write, err);
+    }
     if (status == SIRIX_OK) {
         const struct sirix_call_options options = sirix_mcp_options(call);
         request.database = call->database;
@@ -213,6 +223,9 @@ enum sirix_status sirix_tool_create_branch(struct sirix_mcp_call *call, struct s
         status = sirix_mcp_view(call, &request.view, err);
     }
     if (status == SIRIX_OK) {
+        status = sirix_mcp_trail_intent(call, &request.write, err);
+    }
+    if (status == SIRIX_OK) {
         const struct sirix_call_options options = sirix_mcp_options(call);
         request.database = call->database;
         request.resource = call->resource;
@@ -232,6 +245,19 @@ enum sirix_status sirix_tool_create_branch(struct sirix_mcp_call *call, struct s
     return SIRIX_OK;
 }
 
+static enum sirix_status preview_promote(struct sirix_mcp_call *call, const void *context,
+                                         struct sirix_mcp_preview *out, struct sirix_error *err)
+{
+    const struct sirix_promote_request *request = context;
+    const struct sirix_view target = {
+        .kind = request->target != NULL ? SIRIX_VIEW_BRANCH : SIRIX_VIEW_DEFAULT,
+        .name = request->target,
+    };
+    const struct sirix_view branch = {.kind = SIRIX_VIEW_BRANCH, .name = request->branch};
+
+    return sirix_mcp_preview_diff(call, &target, &branch, "Promote a branch", out, err);
+}
+
 enum sirix_status sirix_tool_promote(struct sirix_mcp_call *call, struct sirix_error *err)
 {
     struct sirix_answer *answer = &call->answer;
@@ -249,15 +275,23 @@ enum sirix_status sirix_tool_promote(struct sirix_mcp_call *call, struct sirix_e
         status = sirix_mcp_label_options(call, &request.write, err);
     }
     if (status == SIRIX_OK) {
-        const struct sirix_call_options options = sirix_mcp_options(call);
         request.database = call->database;
         request.resource = call->resource;
         request.replace = sirix_argument_boolean(&call->arguments, "replace");
+        status = sirix_mcp_confirm(call, preview_promote, &request, &request.write, err);
+    }
+    if (status == SIRIX_OK && !call->is_held) {
+        status = sirix_mcp_trail_intent(call, &request.write, err);
+    }
+    if (status == SIRIX_OK && !call->is_held) {
+        const struct sirix_call_options options = sirix_mcp_options(call);
         status = sirix_backend_promote(call->server->backend, &request, &options, &result, err);
     }
-    if (status != SIRIX_OK) {
+    if (status != SIRIX_OK || call->is_held) {
         return status;
     }
+    call->trace.revision_before = result.previous_revision;
+    call->trace.revision_after = result.revision;
     const char *target = request.target != NULL ? request.target : SIRIX_BRANCH_MAIN;
     sirix_answer_printf(answer, answer->body, "message",
                         "Branch '%s' is at revision %" PRIu64 ", the head of '%s' (it was at "

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mcp/tools.h"
+#include "mcp/confirm.h"
+#include "mcp/trail.h"
 #include "json/text.h"
 
 /* --- Values ------------------------------------------------------------------------------------- */
@@ -93,7 +94,29 @@ struct writing {
     struct sirix_apply_result *result;
 };
 
-/* Names, branch, what every write carries; then one operation, one revision. */
+static enum sirix_status preview_operation(struct sirix_mcp_call *call, const void *context,
+                                           struct sirix_mcp_preview *out, struct sirix_error *err)
+{
+    const struct sirix_apply_request *request = context;
+    const struct sirix_operation *operation = &request->operations[0];
+
+    switch (operation->kind) {
+    case SIRIX_OPERATION_DELETE:
+        return sirix_mcp_preview_node(call, request->branch, operation->node_key,
+                                      "Delete this and all below it,", out, err);
+    case SIRIX_OPERATION_INSERT:
+        return sirix_mcp_preview_node(call, request->branch, operation->place.node_key,
+                                      "Insert data at this place", out, err);
+    default:
+        return sirix_mcp_preview_node(call, request->branch, operation->node_key,
+                                      "Give this another value,", out, err);
+    }
+}
+
+/*
+ * Names, branch, what every write carries; then one operation, one revision. Nothing was done where the
+ * call is held.
+ */
 static enum sirix_status apply(struct writing *w, struct sirix_error *err)
 {
     struct sirix_mcp_call *call = w->call;
@@ -109,6 +132,12 @@ static enum sirix_status apply(struct writing *w, struct sirix_error *err)
         status = sirix_mcp_write_options(call, &request.write, err);
     }
     if (status == SIRIX_OK) {
+        status = sirix_mcp_confirm(call, preview_operation, &request, &request.write, err);
+    }
+    if (status == SIRIX_OK && !call->is_held) {
+        status = sirix_mcp_trail_intent(call, &request.write, err);
+    }
+    if (status == SIRIX_OK && !call->is_held) {
         const struct sirix_call_options options = sirix_mcp_options(call);
         status = sirix_backend_apply(call->server->backend, &request, &options, &w->result, err);
     }
@@ -119,6 +148,8 @@ static void add_result(struct sirix_mcp_call *call, const struct sirix_write_res
 {
     struct sirix_answer *answer = &call->answer;
 
+    call->trace.revision_before = result->changed ? result->parent_revision : result->revision;
+    call->trace.revision_after = result->revision;
     sirix_answer_str(answer, answer->body, "database", call->database);
     sirix_answer_str(answer, answer->body, "resource", call->resource);
     sirix_answer_u64(answer, answer->body, "revision", result->revision);
@@ -184,7 +215,7 @@ enum sirix_status sirix_tool_insert(struct sirix_mcp_call *call, struct sirix_er
         status = apply(&w, err);
         explain_parent(status, err);
     }
-    if (status != SIRIX_OK) {
+    if (status != SIRIX_OK || call->is_held) {
         return status;
     }
     const struct sirix_operation_result *done = &w.result->operations[0];
@@ -217,7 +248,7 @@ enum sirix_status sirix_tool_update(struct sirix_mcp_call *call, struct sirix_er
         w.operation.node_key = sirix_argument_number(&call->arguments, "nodeKey", 0);
         status = apply(&w, err);
     }
-    if (status != SIRIX_OK) {
+    if (status != SIRIX_OK || call->is_held) {
         return status;
     }
     const struct sirix_operation_result *done = &w.result->operations[0];
@@ -244,7 +275,7 @@ enum sirix_status sirix_tool_delete(struct sirix_mcp_call *call, struct sirix_er
         w.operation.node_key = sirix_argument_number(&call->arguments, "nodeKey", 0);
         status = apply(&w, err);
     }
-    if (status != SIRIX_OK) {
+    if (status != SIRIX_OK || call->is_held) {
         return status;
     }
     sirix_answer_printf(answer, answer->body, "message",
@@ -258,6 +289,18 @@ enum sirix_status sirix_tool_delete(struct sirix_mcp_call *call, struct sirix_er
 }
 
 /* --- sirix_revert ------------------------------------------------------------------------------- */
+
+static enum sirix_status preview_revert(struct sirix_mcp_call *call, const void *context,
+                                        struct sirix_mcp_preview *out, struct sirix_error *err)
+{
+    const struct sirix_revert_request *request = context;
+    const struct sirix_view head = {
+        .kind = request->branch != NULL ? SIRIX_VIEW_BRANCH : SIRIX_VIEW_DEFAULT,
+        .name = request->branch,
+    };
+
+    return sirix_mcp_preview_diff(call, &head, &request->view, "Revert", out, err);
+}
 
 enum sirix_status sirix_tool_revert(struct sirix_mcp_call *call, struct sirix_error *err)
 {
@@ -283,12 +326,18 @@ enum sirix_status sirix_tool_revert(struct sirix_mcp_call *call, struct sirix_er
         status = sirix_mcp_write_options(call, &request.write, err);
     }
     if (status == SIRIX_OK) {
-        const struct sirix_call_options options = sirix_mcp_options(call);
         request.database = call->database;
         request.resource = call->resource;
+        status = sirix_mcp_confirm(call, preview_revert, &request, &request.write, err);
+    }
+    if (status == SIRIX_OK && !call->is_held) {
+        status = sirix_mcp_trail_intent(call, &request.write, err);
+    }
+    if (status == SIRIX_OK && !call->is_held) {
+        const struct sirix_call_options options = sirix_mcp_options(call);
         status = sirix_backend_revert(call->server->backend, &request, &options, &result, err);
     }
-    if (status != SIRIX_OK) {
+    if (status != SIRIX_OK || call->is_held) {
         return status;
     }
     if (result.result.changed) {

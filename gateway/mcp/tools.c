@@ -286,11 +286,11 @@ const struct sirix_mcp_tool
                                    "added. A resource "
                                    "without a value takes data as its value. Exact numbers are "
                                    "kept as written.",
-                    .input_schema = SIRIX_INPUT(SIRIX_R_RESOURCE,
-                                                SIRIX_P_RESOURCE "," INSERT_DATA "," SIRIX_P_WRITE),
-                    .output_schema =
-                        SIRIX_OUTPUT("\"message\",\"revision\",\"parentRevision\",\"nodeKeys\"",
-                                     SIRIX_O_WRITE "," SIRIX_O_STRING("kind")),
+                    .input_schema =
+                        SIRIX_INPUT(SIRIX_R_RESOURCE, SIRIX_P_RESOURCE
+                                    "," INSERT_DATA "," SIRIX_P_WRITE "," SIRIX_P_CONFIRM),
+                    .output_schema = SIRIX_OUTPUT("\"message\"", SIRIX_O_WRITE
+                                                  "," SIRIX_O_CONFIRM "," SIRIX_O_STRING("kind")),
                     .writes = true,
                     .run = sirix_tool_insert,
                 },
@@ -302,11 +302,11 @@ const struct sirix_mcp_tool
                                    "nodeKey and place. A string in value is stored as that string. "
                                    "An object or array "
                                    "with children is refused unless replace is true.",
-                    .input_schema = SIRIX_INPUT(SIRIX_R_RESOURCE ",\"nodeKey\"", SIRIX_P_RESOURCE
-                                                "," UPDATE_VALUE "," SIRIX_P_WRITE),
-                    .output_schema =
-                        SIRIX_OUTPUT("\"message\",\"revision\",\"parentRevision\",\"nodeKeys\"",
-                                     SIRIX_O_WRITE "," SIRIX_O_STRING("kind")),
+                    .input_schema =
+                        SIRIX_INPUT(SIRIX_R_RESOURCE ",\"nodeKey\"", SIRIX_P_RESOURCE
+                                    "," UPDATE_VALUE "," SIRIX_P_WRITE "," SIRIX_P_CONFIRM),
+                    .output_schema = SIRIX_OUTPUT("\"message\"", SIRIX_O_WRITE
+                                                  "," SIRIX_O_CONFIRM "," SIRIX_O_STRING("kind")),
                     .writes = true,
                     .run = sirix_tool_update,
                 },
@@ -319,9 +319,8 @@ const struct sirix_mcp_tool
                     .input_schema = SIRIX_INPUT(
                         SIRIX_R_RESOURCE ",\"nodeKey\"", SIRIX_P_RESOURCE
                         ",\"nodeKey\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"The "
-                        "node\"}," SIRIX_P_BRANCH "," SIRIX_P_WRITE),
-                    .output_schema = SIRIX_OUTPUT(
-                        "\"message\",\"revision\",\"parentRevision\",\"nodeKeys\"", SIRIX_O_WRITE),
+                        "node\"}," SIRIX_P_BRANCH "," SIRIX_P_WRITE "," SIRIX_P_CONFIRM),
+                    .output_schema = SIRIX_OUTPUT("\"message\"", SIRIX_O_WRITE "," SIRIX_O_CONFIRM),
                     .writes = true,
                     .is_destructive = true,
                     .run = sirix_tool_delete,
@@ -332,11 +331,12 @@ const struct sirix_mcp_tool
                     .description =
                         "Bring back the content of an earlier revision or snapshot as a new "
                         "revision. Nothing is lost: the revisions in between stay.",
-                    .input_schema = SIRIX_INPUT(SIRIX_R_RESOURCE, SIRIX_P_RESOURCE
-                                                "," SIRIX_P_VIEW "," SIRIX_P_WRITE),
+                    .input_schema =
+                        SIRIX_INPUT(SIRIX_R_RESOURCE, SIRIX_P_RESOURCE
+                                    "," SIRIX_P_VIEW "," SIRIX_P_WRITE "," SIRIX_P_CONFIRM),
                     .output_schema =
-                        SIRIX_OUTPUT("\"message\",\"revision\",\"parentRevision\",\"revertedTo\"",
-                                     SIRIX_O_WRITE "," SIRIX_O_INTEGER("revertedTo")),
+                        SIRIX_OUTPUT("\"message\"", SIRIX_O_WRITE
+                                     "," SIRIX_O_CONFIRM "," SIRIX_O_INTEGER("revertedTo")),
                     .writes = true,
                     .is_destructive = true,
                     .run = sirix_tool_revert,
@@ -394,23 +394,23 @@ const struct sirix_mcp_tool
                     .description =
                         "Move main (or target) to the head of a branch. Refused unless the head of "
                         "the target is part of the branch's history, or replace is true.",
-                    .input_schema =
-                        SIRIX_INPUT(SIRIX_R_RESOURCE ",\"branch\"", SIRIX_P_RESOURCE
-                                    ",\"branch\":{\"type\":\"string\",\"description\":\"The branch "
-                                    "to promote\"},"
-                                    "\"target\":{\"type\":\"string\",\"description\":\"The branch "
-                                    "that moves, default "
-                                    "main\"},"
-                                    "\"replace\":{\"type\":\"boolean\",\"default\":false,"
-                                    "\"description\":\"Also where the "
-                                    "target has revisions of its own, which it then loses\"},"
-                                    "\"expectedRevision\":{\"type\":\"integer\",\"minimum\":0,"
-                                    "\"description\":\"Refuse "
-                                    "unless the target's head is this revision\"}"),
+                    .input_schema = SIRIX_INPUT(
+                        SIRIX_R_RESOURCE ",\"branch\"", SIRIX_P_RESOURCE
+                        ",\"branch\":{\"type\":\"string\",\"description\":\"The branch "
+                        "to promote\"},"
+                        "\"target\":{\"type\":\"string\",\"description\":\"The branch "
+                        "that moves, default "
+                        "main\"},"
+                        "\"replace\":{\"type\":\"boolean\",\"default\":false,"
+                        "\"description\":\"Also where the "
+                        "target has revisions of its own, which it then loses\"},"
+                        "\"expectedRevision\":{\"type\":\"integer\",\"minimum\":0,"
+                        "\"description\":\"Refuse "
+                        "unless the target's head is this revision\"}," SIRIX_P_CONFIRM),
                     .output_schema = SIRIX_OUTPUT(
-                        "\"message\",\"branch\",\"target\",\"revision\"", SIRIX_O_NAMES
-                        "," SIRIX_O_STRING("branch") "," SIRIX_O_STRING("target") "," SIRIX_O_INTEGER(
-                            "revision") "," SIRIX_O_INTEGER("previousRevision") "," SIRIX_O_BOOLEAN("changed")),
+                        "\"message\"", SIRIX_O_NAMES
+                        "," SIRIX_O_STRING("branch") "," SIRIX_O_STRING("target") "," SIRIX_O_INTEGER("revision") "," SIRIX_O_INTEGER(
+                            "previousRevision") "," SIRIX_O_BOOLEAN("changed") "," SIRIX_O_INTEGER("parentRevision") "," SIRIX_O_CONFIRM),
                     .writes = true,
                     .is_destructive = true,
                     .run = sirix_tool_promote,

@@ -10,6 +10,7 @@
 #include "mcp/fields.h"
 #include "mcp/methods.h"
 #include "mcp/tools.h"
+#include "mcp/trail.h"
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000 * 1000, NAME_BYTES_MAX = 64, LOG_BYTES_MAX = 512 };
 
@@ -271,6 +272,17 @@ static void tell_outcome(struct sirix_mcp_call *call, enum sirix_status status, 
     sirix_buf_deinit(&data);
 }
 
+/* The call in the audit log. A status that is another one than before: it is refused for want of that. */
+static enum sirix_status leave_trail(struct sirix_mcp_call *call, enum sirix_status outcome,
+                                     size_t bytes, uint64_t began_ns, struct sirix_error *err)
+{
+    const uint64_t now_ns = sirix_clock_monotonic_ns(sirix_clock_system());
+    enum sirix_status status =
+        sirix_mcp_trail_outcome(call, outcome, err, bytes, (now_ns - began_ns) / NS_PER_US, err);
+
+    return status == SIRIX_OK ? outcome : status;
+}
+
 /* What a call answers: an object as JSON text, or content blocks where the tool has no structure. */
 static enum sirix_status perform(struct sirix_mcp_call *call, struct sirix_json_node *arguments,
                                  struct sirix_buf *out_json, struct sirix_error *err)
@@ -281,6 +293,7 @@ static enum sirix_status perform(struct sirix_mcp_call *call, struct sirix_json_
 
     const uint64_t began_ns = sirix_clock_monotonic_ns(sirix_clock_system());
 
+    call->given = arguments;
     call->deadline_ns = began_ns + timeout_ms * NS_PER_MS;
     sirix_buf_init(&call->content, SIZE_MAX);
     enum sirix_status status = sirix_answer_init(&call->answer, call->arena, settings, err);
@@ -291,8 +304,10 @@ static enum sirix_status perform(struct sirix_mcp_call *call, struct sirix_json_
     if (status == SIRIX_OK && call->content.len == 0 && !call->request->is_asking) {
         status = sirix_answer_finish(&call->answer, out_json, err);
     }
+    enum sirix_status outcome = status;
+    status = leave_trail(call, outcome, out_json->len + call->content.len, began_ns, err);
     sirix_answer_deinit(&call->answer);
-    tell_outcome(call, status, began_ns);
+    tell_outcome(call, outcome, began_ns);
     return status;
 }
 
@@ -339,6 +354,9 @@ static enum sirix_status take_tool(struct sirix_mcp_request *request,
     }
     *out = sirix_mcp_tool_find(request->server, name);
     if (*out == NULL) {
+        status = sirix_mcp_trail_unknown(request, name, err);
+    }
+    if (*out == NULL && status == SIRIX_OK) {
         status = sirix_fail_reason(
             err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID, "there is no tool \"%.*s\"%s",
             name.len > NAME_BYTES_MAX ? 0 : (int)name.len, (const char *)name.data,

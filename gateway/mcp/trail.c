@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/utf8.h"
 
 enum { SHOWN_BYTES_MAX = 512, SHOWN_NAME_BYTES_MAX = 64 };
 
@@ -86,8 +85,8 @@ enum sirix_status sirix_mcp_arguments_digest(struct sirix_mcp_call *call, const 
         }
     }
     if (status == SIRIX_OK) {
-        status = sirix_seal_mac(&call->server->keys, call->tool->name, sirix_buf_view(&text), out,
-                                err);
+        status =
+            sirix_seal_mac(&call->server->keys, call->tool->name, sirix_buf_view(&text), out, err);
     }
     sirix_buf_deinit(&text);
     return status;
@@ -97,8 +96,8 @@ enum sirix_status sirix_mcp_arguments_digest(struct sirix_mcp_call *call, const 
 static bool is_shown(const char *name)
 {
     static const char *const shown[] = {
-        "branch",    "database", "format",    "from_snapshot", "name",        "path",
-        "position",  "resource", "snapshot",  "target",        "timestamp",   "to_snapshot",
+        "branch",   "database", "format",   "from_snapshot", "name",      "path",
+        "position", "resource", "snapshot", "target",        "timestamp", "to_snapshot",
     };
 
     for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
@@ -127,8 +126,8 @@ static void put_argument(struct sirix_put *put, const struct sirix_json_node *pr
     } else if (is_type(schema, "boolean")) {
         sirix_put_bool(put, argument->name, argument->boolean);
     } else if (is_type(schema, "string") && is_shown(argument->name)) {
-        const size_t max = argument->text.len < SHOWN_BYTES_MAX ? argument->text.len
-                                                                 : SHOWN_BYTES_MAX;
+        const size_t max =
+            argument->text.len < SHOWN_BYTES_MAX ? argument->text.len : SHOWN_BYTES_MAX;
         size_t len = max;
 
         while (len != 0 && len < argument->text.len &&
@@ -149,8 +148,8 @@ static void put_argument(struct sirix_put *put, const struct sirix_json_node *pr
 static void put_arguments(struct sirix_put *put, struct sirix_mcp_call *call)
 {
     const struct sirix_mcp_server *server = call->server;
-    const struct sirix_json_node *properties = sirix_arguments_member(
-        server->schemas[call->tool - server->registry->tools], "properties");
+    const struct sirix_json_node *properties =
+        sirix_arguments_member(server->schemas[call->tool - server->registry->tools], "properties");
     uint8_t digest[SIRIX_SHA256_BYTES];
     char hex[SIRIX_SHA256_HEX_BYTES];
     struct sirix_error inner = {0};
@@ -314,7 +313,6 @@ enum sirix_status sirix_mcp_trail_unknown(struct sirix_mcp_request *request,
         sirix_put_plain(&put, "tool", name);
     }
     sirix_put_str(&put, "outcome", sirix_status_name(SIRIX_INVALID));
-    enum sirix_status status =
-        append(request->server, "call", &put, &text, false, NULL, &inner);
+    enum sirix_status status = append(request->server, "call", &put, &text, false, NULL, &inner);
     return status == SIRIX_OK ? SIRIX_OK : refuse(status, &inner, err);
 }

@@ -71,6 +71,7 @@ struct sirix_connection *sirix_connections_add(struct sirix_connections *connect
             found->since_ns = now_ns();
             found->gone = NULL;
             found->is_open = true;
+            found->is_fresh = true;
             arm(connections, found, EPOLL_CTL_ADD, 0);
         }
     }
@@ -100,6 +101,7 @@ void sirix_connections_enter(struct sirix_connections *connections,
     const uint64_t now = now_ns();
     (void)pthread_mutex_lock(&connections->mutex);
     connection->phase = phase;
+    connection->is_fresh = false;
     connection->since_ns = now;
     (void)pthread_mutex_unlock(&connections->mutex);
 }
@@ -179,8 +181,10 @@ bool sirix_connections_are_idle(struct sirix_connections *connections)
 
     (void)pthread_mutex_lock(&connections->mutex);
     for (size_t i = 0; i < connections->max && is_idle; i++) {
-        is_idle =
-            !connections->items[i].is_open || connections->items[i].phase <= SIRIX_CONNECTION_BODY;
+        const struct sirix_connection *connection = &connections->items[i];
+
+        is_idle = !connection->is_open ||
+                  (connection->phase == SIRIX_CONNECTION_HEAD && !connection->is_fresh);
     }
     (void)pthread_mutex_unlock(&connections->mutex);
     return is_idle;
