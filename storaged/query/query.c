@@ -35,6 +35,18 @@ enum phase {
     PHASE_ENDED,
 };
 
+/* The thread sanitizer follows at most 65,536 calls a stack. */
+#if defined(__SANITIZE_THREAD__)
+#define STACK_BYTES (12 * 1024 * 1024)
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define STACK_BYTES (12 * 1024 * 1024)
+#endif
+#endif
+#ifndef STACK_BYTES
+#define STACK_BYTES SIRIX_QUERY_STACK_BYTES
+#endif
+
 /* Where the texts of an item lie in the buffer, which may move. */
 struct span {
     size_t json_at;
@@ -42,6 +54,10 @@ struct span {
     size_t text_at;
     size_t text_len;
     bool atomic;
+    const struct sirix_store_view *view; /* Of an item that tells its node, else NULL. */
+    uint64_t node_key;
+    size_t path_at;
+    size_t path_len;
 };
 
 struct sirix_query {
@@ -193,6 +209,33 @@ static enum sirix_status print_item(struct sirix_query *query, const struct siri
     return status;
 }
 
+/* Which node of the store an item is, for whoever wants to go on from it. */
+static enum sirix_status locate_item(struct sirix_query *query, const struct sirix_item *item,
+                                     struct span *span, struct sirix_query_error *err)
+{
+    uint64_t key = 0;
+    struct sirix_store_view *view = NULL;
+    enum sirix_status status = SIRIX_OK;
+
+    span->view = NULL;
+    span->path_at = query->texts.len;
+    if (query->options.with_nodes && item->origin != 0) {
+        view = sirix_store_view_of(&query->store, *item, &key);
+    }
+    if (view != NULL) {
+        status = sirix_store_canonical(view, key, &span->node_key, err);
+    }
+    if (view != NULL && status == SIRIX_OK) {
+        status =
+            sirix_document_path(&view->document, key, SIRIX_PATH_SIRIX, &query->texts, &err->base);
+    }
+    if (status == SIRIX_OK) {
+        span->view = view;
+        span->path_len = query->texts.len - span->path_at;
+    }
+    return status;
+}
+
 struct result_sink {
     struct sirix_sink sink;
     struct sirix_query *query;
@@ -213,6 +256,9 @@ static enum sirix_status take_result(struct sirix_sink *sink, struct sirix_run *
                                       (unsigned long long)query->options.limits.results);
     }
     enum sirix_status status = print_item(query, item, &query->spans[query->item_count], err);
+    if (status == SIRIX_OK) {
+        status = locate_item(query, item, &query->spans[query->item_count], err);
+    }
     if (status != SIRIX_OK) {
         return status;
     }
@@ -342,16 +388,13 @@ static enum sirix_status set_context(struct sirix_query *query, struct sirix_que
     struct sirix_run *run = &query->run;
     struct sirix_store_resource *resource = NULL;
     struct sirix_store_view *view = NULL;
-    const struct sirix_view_spec *spec = &query->options.view;
-    const bool newest = spec->by == SIRIX_VIEW_BRANCH && spec->name.len == 0 && !spec->has_time;
     enum sirix_status status = SIRIX_OK;
 
     if (query->options.database.len != 0) {
         status = sirix_query_store_resource(&query->store, query->options.database,
                                             query->options.resource, &resource, err);
         if (status == SIRIX_OK) {
-            status = newest ? sirix_query_store_newest(resource, &query->store, &view, err)
-                            : sirix_query_store_view(resource, &query->store, spec, &view, err);
+            status = sirix_query_store_asked(resource, &query->store, &view, err);
         }
         if (status == SIRIX_OK) {
             status = sirix_store_root(&run->work, view, &run->focus.item, err);
@@ -470,7 +513,7 @@ enum sirix_status sirix_query_prepare(const struct sirix_query_options *options,
                                                           : SIRIX_QUERY_ITEMS_VISITED_DEFAULT;
     init_arenas(query);
     sirix_query_store_init(&query->store, &query->options);
-    status = sirix_stack_new(SIRIX_QUERY_STACK_BYTES, work, query, &query->stack, &err->base);
+    status = sirix_stack_new(STACK_BYTES, work, query, &query->stack, &err->base);
     if (status == SIRIX_OK) {
         sirix_stack_resume(query->stack);
         status = query->status;
@@ -523,6 +566,20 @@ void sirix_query_skip(struct sirix_query *query, uint64_t count)
     query->skip = count;
 }
 
+static void tell_node(const struct sirix_query *query, const struct span *span,
+                      struct sirix_query_item *item)
+{
+    const struct sirix_store_resource *resource = span->view->resource;
+
+    item->node_key = span->node_key;
+    item->revision = span->view->view.record.revision;
+    item->database =
+        (struct sirix_bytes){.data = resource->database, .len = strlen(resource->database)};
+    item->resource = (struct sirix_bytes){.data = resource->name, .len = strlen(resource->name)};
+    item->path =
+        (struct sirix_bytes){.data = query->texts.data + span->path_at, .len = span->path_len};
+}
+
 enum sirix_status sirix_query_next(struct sirix_query *query, size_t item_max, uint64_t budget_us,
                                    const struct sirix_query_item **out_items, size_t *out_count,
                                    bool *out_done, struct sirix_query_error *err)
@@ -547,6 +604,9 @@ enum sirix_status sirix_query_next(struct sirix_query *query, size_t item_max, u
             .text = {.data = query->texts.data + span->text_at, .len = span->text_len},
             .atomic = span->atomic,
         };
+        if (span->view != NULL) {
+            tell_node(query, span, &query->items[i]);
+        }
     }
     *out_items = query->items;
     *out_count = query->item_count;

@@ -156,8 +156,8 @@ static void functions_are_values(void **state)
         {"fold-left(1 to 5, 0, function($a,$b) { $a + $b })", "15"},
         {"for-each((1,2), function($x) { $x, $x })", "1\n1\n2\n2"},
         {"declare function local:f($n as xs:integer) as xs:integer "
-         "{ if ($n eq 0) then 0 else 1 + local:f($n - 1) }; local:f(5000)",
-         "5000"},
+         "{ if ($n eq 0) then 0 else 1 + local:f($n - 1) }; local:f(1500)",
+         "1500"},
         {"declare function local:f($x as xs:string) { $x }; local:f(1)", "! XPTY0004"},
         {"declare function local:f() as xs:string { 1 }; local:f()", "! XPTY0004"},
         {"let $f := local:g#1 return $f(3) "
@@ -239,10 +239,10 @@ static void every_limit_has_a_name(void **state)
         {"let $f := function($f) { $f($f) } return $f($f)", "! exhausted stack_bytes"},
         {"count(for $a in 1 to 100000, $b in 1 to 100000 where $a gt $b return 1)",
          "! exhausted items_visited"},
-        {"count(for $x in 1 to 3 return let $s := (for $y in 1 to 2000000 return [$y]) "
+        {"count(for $x in 1 to 3 return let $s := (for $y in 1 to 600000 return [$y]) "
          "return $s[1])",
          "! exhausted size_limit"},
-        {"try { count(for $x in 1 to 3 return let $s := (for $y in 1 to 2000000 return [$y]) "
+        {"try { count(for $x in 1 to 3 return let $s := (for $y in 1 to 600000 return [$y]) "
          "return $s[1]) } catch * { 1 }",
          "! exhausted size_limit"},
     };
@@ -250,8 +250,8 @@ static void every_limit_has_a_name(void **state)
 
     (void)state;
     query_fixture_open(&f, NULL);
-    f.limits.items_visited = 20 * 1000 * 1000;
-    f.limits.memory_bytes = (size_t)32 * 1024 * 1024;
+    f.limits.items_visited = 8 * 1000 * 1000;
+    f.limits.memory_bytes = (size_t)28 * 1024 * 1024;
     check_rows(&f, rows, sizeof(rows) / sizeof(rows[0]));
     f.limits.results = 3;
     char *answer = query_fixture_run(&f, "1 to 4");
@@ -264,24 +264,24 @@ static void every_limit_has_a_name(void **state)
 static void loops_leave_nothing_behind(void **state)
 {
     static const struct row rows[] = {
-        {"count(for $x in 1 to 300000 return {\"a\":\"text\" || $x})", "300000"},
-        {"sum(for $x in 1 to 300000 let $s := (for $y in 1 to 3 return \"t\" || $y) "
+        {"count(for $x in 1 to 60000 return {\"a\":\"text\" || $x})", "60000"},
+        {"sum(for $x in 1 to 60000 let $s := (for $y in 1 to 3 return \"t\" || $y) "
          "return count($s))",
-         "900000"},
-        {"count((1 to 300000) ! ({\"x\":$$}.x)[$$ gt 0])", "300000"},
-        {"count(for $x in 1 to 300000 where exists(for $y in 1 to 2 return [\"t\" || $y]) return "
+         "180000"},
+        {"count((1 to 60000) ! ({\"x\":$$}.x)[$$ gt 0])", "60000"},
+        {"count(for $x in 1 to 60000 where exists(for $y in 1 to 2 return [\"t\" || $y]) return "
          "$x)",
-         "300000"},
+         "60000"},
         {"declare function local:f($n as xs:integer) as xs:integer "
          "{ if ($n lt 2) then $n else local:f($n - 1) + local:f($n - 2) }; local:f(20)",
          "6765"},
-        {"max(for $x in 1 to 300000 return string-length(\"abc\" || $x))", "9"},
+        {"max(for $x in 1 to 60000 return string-length(\"abc\" || $x))", "8"},
     };
     struct query_fixture f;
 
     (void)state;
     query_fixture_open(&f, NULL);
-    f.limits.memory_bytes = (size_t)4 * 1024 * 1024;
+    f.limits.memory_bytes = (size_t)1024 * 1024;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char *answer = query_fixture_run(&f, rows[i].query);
 
