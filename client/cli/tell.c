@@ -101,6 +101,11 @@ void sirixctl_tell_json(struct sirixctl_out *out, const struct sirix_error *err)
     if (err->has_offset) {
         sirixctl_json_u64(&json, "offset", err->offset);
     }
+    if (err->code[0] != '\0') {
+        sirixctl_json_str(&json, "code", err->code);
+    }
+    json_number(&json, "line", err->line);
+    json_number(&json, "column", err->column);
     json_number(&json, "currentRevision", err->current_revision);
     json_number(&json, "oldestRevision", err->oldest_revision);
     json_number(&json, "newestRevision", err->newest_revision);

@@ -122,10 +122,11 @@ void sirix_query_error_convert(const struct sirix_query_error *from, struct siri
         place[0] = '\0';
     }
     if (from->code[0] != '\0') {
-        (void)sirix_fail_reason(err, from->base.status, from->base.reason, "%s%s: %s%s%s%s",
+        (void)sirix_fail_reason(err, from->base.status, SIRIX_REASON_QUERY, "%s%s: %s%s%s%s",
                                 from->code, place, from->base.text,
                                 from->suggestion[0] == '\0' ? "" : "; did you mean ",
                                 from->suggestion, from->suggestion[0] == '\0' ? "" : "?");
+        sirix_error_set_code(err, from->code, from->line, from->column);
     } else {
         *err = copy;
     }

@@ -57,6 +57,7 @@ struct sirix_query_pin {
     struct sirix_bytes database;
     struct sirix_bytes resource;
     uint64_t revision;
+    bool asked; /* What options.view came to, else the newest revision of main. */
 };
 
 /* Looked at often: SIRIX_OK goes on, anything else ends the query with that status. */
@@ -72,6 +73,7 @@ struct sirix_query_options {
     /* The context item: the value of a resource. database empty: there is none. */
     struct sirix_bytes database;
     struct sirix_bytes resource;
+    /* Of that resource, wherever the query opens it without a revision; a time on main: of every one. */
     struct sirix_view_spec view;
     const struct sirix_query_named *inputs;
     size_t input_count;
@@ -79,7 +81,8 @@ struct sirix_query_options {
     size_t variable_count;
     const struct sirix_query_pin *pins;
     size_t pin_count;
-    uint64_t want; /* No more items than these will be asked for; 0: any number. Plans use it. */
+    bool with_nodes; /* Items tell which nodes of the store they are. */
+    uint64_t want;   /* No more items than these will be asked for; 0: any number. Plans use it. */
     bool has_now;
     int64_t now_us; /* Of fn:current-dateTime(), in UTC; else the clock's at prepare. */
     struct sirix_query_limits limits;
@@ -109,6 +112,12 @@ struct sirix_query_item {
     struct sirix_bytes json; /* JSON text: a string in quotes, INF and NaN and dates as strings. */
     struct sirix_bytes text; /* Of an atomic item its string value; else empty. */
     bool atomic;
+    /* With options.with_nodes, of an item of the store: where it is. node_key 0: it is none. */
+    uint64_t node_key;
+    uint64_t revision;
+    struct sirix_bytes database; /* Names live as long as the query. */
+    struct sirix_bytes resource;
+    struct sirix_bytes path; /* "/users/[0]"; "" is the document's value. */
 };
 
 /*

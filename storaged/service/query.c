@@ -3,6 +3,7 @@
  * came before it, the time, and the revisions that were read:
  *
  *     q1|HASH|SKIP|NOW_US|DATABASE/RESOURCE@REVISION|...        HASH: of what was asked
+ *                                                               `=` for `@`: by the request's view
  */
 #include "service/query.h"
 
@@ -191,6 +192,50 @@ static enum sirix_status go_on(void *context, struct sirix_error *err)
     return sirix_cancel_check(((struct sirix_query_session *)context)->request.cancel, err);
 }
 
+static enum sirix_status fail_field(struct sirix_error *err, enum sirix_reason reason,
+                                    const char *field, const char *text)
+{
+    enum sirix_status status = sirix_fail_reason(err, SIRIX_INVALID, reason, "%s", text);
+
+    sirix_error_set_field(err, field);
+    return status;
+}
+
+static enum sirix_status check_request(const struct sirix_query_request *wanted,
+                                       struct sirix_error *err)
+{
+    if (wanted->text.len == 0) {
+        return fail_field(err, SIRIX_REASON_FIELD_MISSING, "query", "query is missing");
+    }
+    if (wanted->database.len == 0 && wanted->resource.len != 0) {
+        return fail_field(err, SIRIX_REASON_FIELD_MISSING, "database",
+                          "database is missing: it and resource are both given or neither");
+    }
+    if (wanted->resource.len == 0 && wanted->database.len != 0) {
+        return fail_field(err, SIRIX_REASON_FIELD_MISSING, "resource",
+                          "resource is missing: it and database are both given or neither");
+    }
+    if (wanted->database.len == 0 && wanted->view.which != SIRIX_VIEW_WHICH_NONE) {
+        return fail_field(err, SIRIX_REASON_FIELD_INVALID, "view",
+                          "a revision, snapshot or branch is of one resource: name database and "
+                          "resource too, or say it in the query, such as jn:doc('db', 'resource', "
+                          "3); a timestamp alone is of all");
+    }
+    if (wanted->variable_count > SIRIX_QUERY_VARIABLES_MAX) {
+        return fail_field(err, SIRIX_REASON_FIELD_INVALID, "variables",
+                          "a query is given at most 256 variables");
+    }
+    if (wanted->limits.memory_bytes > SIRIX_QUERY_MEMORY_BYTES_MAX) {
+        return fail_field(err, SIRIX_REASON_FIELD_INVALID, "limits.memory_bytes",
+                          "a query takes at most 4 GiB of memory");
+    }
+    if (wanted->limits.items_visited > SIRIX_QUERY_ITEMS_VISITED_DEFAULT) {
+        return fail_field(err, SIRIX_REASON_FIELD_INVALID, "limits.items_visited",
+                          "a query passes at most 1,000,000,000 items");
+    }
+    return SIRIX_OK;
+}
+
 enum sirix_status sirix_query_session_options(struct sirix_query_session *session,
                                               struct sirix_query_options *out_options,
                                               struct sirix_error *err)
@@ -206,22 +251,15 @@ enum sirix_status sirix_query_session_options(struct sirix_query_session *sessio
         .resource = wanted->resource,
         .variables = wanted->variables,
         .variable_count = wanted->variable_count,
+        .with_nodes = wanted->with_nodes,
         .limits = wanted->limits,
         .check = go_on,
         .context = session,
     };
-    if (wanted->text.len == 0 || (wanted->database.len == 0) != (wanted->resource.len == 0)) {
-        const char *field = wanted->text.len == 0       ? "query"
-                            : wanted->database.len == 0 ? "database"
-                                                        : "resource";
-
-        status =
-            sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_MISSING, "%s is missing%s",
-                              field, wanted->text.len == 0 ? "" : ": both or none are given");
-        sirix_error_set_field(err, field);
-        return status;
-    }
-    return sirix_view_request_check(&wanted->view, "view", &out_options->view, err);
+    status = check_request(wanted, err);
+    return status == SIRIX_OK
+               ? sirix_view_request_check(&wanted->view, "view", &out_options->view, err)
+               : status;
 }
 
 enum sirix_status sirix_query_session_fail(enum sirix_status status,
@@ -245,6 +283,14 @@ struct sirix_query_stream {
     bool done;
 };
 
+static enum sirix_status hash_part(struct sirix_sha256 *sha, struct sirix_bytes part,
+                                   struct sirix_error *err)
+{
+    enum sirix_status status = sirix_sha256_update(sha, &part.len, sizeof(part.len), err);
+
+    return status == SIRIX_OK ? sirix_sha256_update(sha, part.data, part.len, err) : status;
+}
+
 /* What a cursor belongs to: the text and everything that makes it mean something else. */
 static enum sirix_status hash_request(struct sirix_query_stream *stream, struct sirix_error *err)
 {
@@ -261,14 +307,13 @@ static enum sirix_status hash_request(struct sirix_query_stream *stream, struct 
         status = sirix_sha256_update(&sha, numbers, sizeof(numbers), err);
     }
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && status == SIRIX_OK; i++) {
-        status = sirix_sha256_update(&sha, &parts[i].len, sizeof(parts[i].len), err);
-        if (status == SIRIX_OK) {
-            status = sirix_sha256_update(&sha, parts[i].data, parts[i].len, err);
-        }
+        status = hash_part(&sha, parts[i], err);
     }
     for (size_t i = 0; i < wanted->variable_count && status == SIRIX_OK; i++) {
-        status = sirix_sha256_update(&sha, wanted->variables[i].text.data,
-                                     wanted->variables[i].text.len, err);
+        status = hash_part(&sha, wanted->variables[i].name, err);
+        if (status == SIRIX_OK) {
+            status = hash_part(&sha, wanted->variables[i].text, err);
+        }
     }
     if (status == SIRIX_OK) {
         status = sirix_sha256_final(&sha, hash, err);
@@ -327,6 +372,10 @@ static bool take_pin(struct sirix_bytes part, struct sirix_query_pin *out)
     const char *slash = memchr(start, '/', part.len);
     const char *at = memchr(start, '@', part.len);
 
+    out->asked = at == NULL;
+    if (at == NULL) {
+        at = memchr(start, '=', part.len);
+    }
     if (slash == NULL || at == NULL || at < slash) {
         return false;
     }
@@ -387,10 +436,10 @@ static enum sirix_status write_cursor(struct sirix_query_stream *stream, struct 
         sirix_buf_printf(&stream->cursor, err, "q1|%s|%" PRIu64 "|%" PRId64, stream->hash,
                          stream->skip + stream->given, sirix_query_now_us(stream->query));
     for (size_t i = 0; i < count && status == SIRIX_OK; i++) {
-        status =
-            sirix_buf_printf(&stream->cursor, err, "|%.*s/%.*s@%" PRIu64, (int)pins[i].database.len,
-                             (const char *)pins[i].database.data, (int)pins[i].resource.len,
-                             (const char *)pins[i].resource.data, pins[i].revision);
+        status = sirix_buf_printf(&stream->cursor, err, "|%.*s/%.*s%c%" PRIu64,
+                                  (int)pins[i].database.len, (const char *)pins[i].database.data,
+                                  (int)pins[i].resource.len, (const char *)pins[i].resource.data,
+                                  pins[i].asked ? '=' : '@', pins[i].revision);
     }
     return status;
 }
@@ -434,6 +483,12 @@ enum sirix_status sirix_query_stream_open(const struct sirix_request *request,
     sirix_query_skip(stream->query, stream->skip);
     *out_stream = stream;
     return SIRIX_OK;
+}
+
+const struct sirix_query_pin *sirix_query_stream_reads(struct sirix_query_stream *stream,
+                                                       size_t *out_count)
+{
+    return sirix_query_pins(stream->query, out_count);
 }
 
 void sirix_query_stream_close(struct sirix_query_stream *stream)

@@ -8,6 +8,8 @@
 #include "query/query.h"
 #include "service/write.h"
 
+#define SIRIX_QUERY_MEMORY_BYTES_MAX (UINT64_C(4) * 1024 * 1024 * 1024)
+
 enum {
     SIRIX_QUERY_CURSOR_BYTES_MAX = 64 * 1024,
     SIRIX_QUERY_TURN_US = 20 * 1000, /* How long one turn gathers items after the first. */
@@ -25,8 +27,9 @@ struct sirix_query_request {
     struct sirix_bytes text;
     struct sirix_bytes database; /* Of the context item; both empty: there is none. */
     struct sirix_bytes resource;
-    struct sirix_view_request view;
-    bool jsoniq; /* The dialect of a text that does not say. */
+    struct sirix_view_request view; /* Without a resource: a timestamp alone, or none. */
+    bool with_nodes;                /* Items tell which nodes they are. */
+    bool jsoniq;                    /* The dialect of a text that does not say. */
     const struct sirix_query_named *variables;
     size_t variable_count;
     uint64_t limit;            /* Items of this page; 0: all. */
@@ -63,6 +66,10 @@ struct sirix_query_page {
 enum sirix_status sirix_query_stream_next(struct sirix_query_stream *stream,
                                           struct sirix_query_page *out_page,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* What it has read so far at a revision that it was not told; NULL: no memory. Until the next call. */
+const struct sirix_query_pin *sirix_query_stream_reads(struct sirix_query_stream *stream,
+                                                       size_t *out_count);
 void sirix_query_stream_close(struct sirix_query_stream *stream);
 
 /* --- Updating ------------------------------------------------------------------------------------ */

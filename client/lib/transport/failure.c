@@ -147,12 +147,15 @@ static enum sirix_status record_detail(const struct sirix_failure *failure,
         .newest_revision = detail->newest_revision,
         .retry_after_ms = detail->retry_after_ms,
         .queue_place = detail->queue_place,
+        .line = detail->line,
+        .column = detail->column,
     };
     if (err->has_offset) {
         err->offset = detail->offset;
     }
     copy_text(err->field, sizeof(err->field), sirix_message_bytes(detail->field));
     copy_text(err->pointer, sizeof(err->pointer), sirix_message_bytes(detail->pointer));
+    copy_text(err->code, sizeof(err->code), sirix_message_bytes(detail->code));
     copy_text(err->text, sizeof(err->text),
               detail->message.len != 0 ? sirix_message_bytes(detail->message) : failure->message);
     return status;

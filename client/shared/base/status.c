@@ -145,3 +145,12 @@ void sirix_error_set_offset(struct sirix_error *err, uint64_t offset)
         err->offset = offset;
     }
 }
+
+void sirix_error_set_code(struct sirix_error *err, const char *code, uint32_t line, uint32_t column)
+{
+    if (err != NULL) {
+        copy_text(err->code, sizeof(err->code), code);
+        err->line = line;
+        err->column = column;
+    }
+}

@@ -109,7 +109,12 @@ enum sirix_status {
     X(FORMAT_VERSION, format_version)                                                              \
     X(SHUTTING_DOWN, shutting_down)                                                                \
     X(CURSOR, cursor)                                                                              \
-    X(DISK_FULL, disk_full)
+    X(DISK_FULL, disk_full)                                                                        \
+    X(QUERY, query)                                                                                \
+    X(SQL_REFUSED, sql_refused)                                                                    \
+    X(SQL_STATEMENT, sql_statement)                                                                \
+    X(SQL_ERROR, sql_error)                                                                        \
+    X(SQL_LIMIT, sql_limit)
 
 enum sirix_reason {
 #define SIRIX_X(upper, lower) SIRIX_REASON_##upper,
@@ -117,7 +122,11 @@ enum sirix_reason {
 #undef SIRIX_X
 };
 
-enum { SIRIX_ERROR_TEXT_BYTES = 512, SIRIX_ERROR_WHERE_BYTES = 256 };
+enum {
+    SIRIX_ERROR_TEXT_BYTES = 512,
+    SIRIX_ERROR_WHERE_BYTES = 256,
+    SIRIX_ERROR_CODE_BYTES = 64,
+};
 
 /*
  * Why a call failed: one sentence and the facts that a program can use. Zero-initialise it; only a
@@ -132,7 +141,10 @@ struct sirix_error {
     uint64_t oldest_revision;  /* That can still be read, where a revision could not. */
     uint64_t newest_revision;
     uint64_t retry_after_ms;
-    uint64_t queue_place;                /* Of a write that waited for its turn; 1 is the next. */
+    uint64_t queue_place;              /* Of a write that waited for its turn; 1 is the next. */
+    uint32_t line;                     /* In the text of a query, from 1. */
+    uint32_t column;                   /* In code points, from 1. */
+    char code[SIRIX_ERROR_CODE_BYTES]; /* Of a query's error, such as "XPST0017"; cut if longer. */
     char field[SIRIX_ERROR_WHERE_BYTES]; /* Request field, such as "view.timestamp". */
     char pointer
         [SIRIX_ERROR_WHERE_BYTES];     /* JSON pointer into the input or document; cut if longer. */
@@ -178,5 +190,8 @@ enum sirix_status sirix_fail_reason(struct sirix_error *err, enum sirix_status s
 void sirix_error_set_field(struct sirix_error *err, const char *field);
 void sirix_error_set_pointer(struct sirix_error *err, const char *pointer);
 void sirix_error_set_offset(struct sirix_error *err, uint64_t offset);
+/* What a query language calls its error, and where in the text it is; line 0: not known. */
+void sirix_error_set_code(struct sirix_error *err, const char *code, uint32_t line,
+                          uint32_t column);
 
 #endif

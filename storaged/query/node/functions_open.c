@@ -15,7 +15,7 @@ static enum sirix_status give_view(struct sirix_call *call, struct sirix_store_r
     struct sirix_store_view *view = NULL;
     struct sirix_item item = {0};
     enum sirix_status status = spec == NULL
-                                   ? sirix_query_store_newest(resource, store, &view, err)
+                                   ? sirix_query_store_asked(resource, store, &view, err)
                                    : sirix_query_store_view(resource, store, spec, &view, err);
 
     if (status == SIRIX_OK) {
@@ -211,7 +211,13 @@ static enum sirix_status collection(struct sirix_call *call, struct sirix_sequen
         status = sirix_query_store_resource(store, database, sirix_item_bytes(names.items.items[i]),
                                             &resource, err);
         if (status == SIRIX_OK) {
-            status = sirix_query_store_newest(resource, store, &view, err);
+            status = sirix_query_store_asked(resource, store, &view, err);
+        }
+        if (status == SIRIX_NOT_FOUND && err->base.reason == SIRIX_REASON_REVISION_BEFORE_FIRST) {
+            *err =
+                (struct sirix_query_error){0}; /* Not there yet at the time that was asked for. */
+            status = SIRIX_OK;
+            continue;
         }
         if (status == SIRIX_OK) {
             status = sirix_store_root(call->work, view, &item, err);

@@ -199,13 +199,14 @@ enum sirix_status sirix_query_store_view(struct sirix_store_resource *resource,
 }
 
 static const struct sirix_query_pin *find_pin(const struct sirix_query_store *store,
-                                              const struct sirix_store_resource *resource)
+                                              const struct sirix_store_resource *resource,
+                                              bool asked)
 {
     for (size_t i = 0; i < store->options->pin_count; i++) {
         const struct sirix_query_pin *pin = &store->options->pins[i];
 
         if (is_named(resource->database, pin->database) &&
-            is_named(resource->name, pin->resource)) {
+            is_named(resource->name, pin->resource) && pin->asked == asked) {
             return pin;
         }
     }
@@ -222,7 +223,7 @@ enum sirix_status sirix_query_store_newest(struct sirix_store_resource *resource
     enum sirix_status status = SIRIX_OK;
 
     if (resource->newest == NULL) {
-        pin = find_pin(store, resource);
+        pin = find_pin(store, resource, false);
         if (pin != NULL) {
             spec = (struct sirix_view_spec){.by = SIRIX_VIEW_REVISION, .revision = pin->revision};
         }
@@ -235,28 +236,76 @@ enum sirix_status sirix_query_store_newest(struct sirix_store_resource *resource
     return status;
 }
 
+/* Whether options.view is about this resource. */
+static bool is_asked(const struct sirix_query_store *store,
+                     const struct sirix_store_resource *resource)
+{
+    const struct sirix_query_options *options = store->options;
+    const struct sirix_view_spec *view = &options->view;
+    const bool of_main = view->by == SIRIX_VIEW_BRANCH && view->name.len == 0;
+
+    if (of_main) {
+        return view->has_time; /* One time for all that the query opens. */
+    }
+    return options->database.len != 0 && is_named(resource->database, options->database) &&
+           is_named(resource->name, options->resource);
+}
+
+enum sirix_status sirix_query_store_asked(struct sirix_store_resource *resource,
+                                          struct sirix_query_store *store,
+                                          struct sirix_store_view **out,
+                                          struct sirix_query_error *err)
+{
+    struct sirix_view_spec spec = store->options->view;
+    const struct sirix_query_pin *pin = NULL;
+    enum sirix_status status = SIRIX_OK;
+
+    if (!is_asked(store, resource)) {
+        return sirix_query_store_newest(resource, store, out, err);
+    }
+    if (resource->asked == NULL) {
+        pin = find_pin(store, resource, true);
+        resource->asked_pinned = spec.by != SIRIX_VIEW_REVISION;
+        if (pin != NULL) {
+            spec = (struct sirix_view_spec){.by = SIRIX_VIEW_REVISION, .revision = pin->revision};
+        }
+        status = sirix_query_store_view(resource, store, &spec, &resource->asked, err);
+    }
+    if (status == SIRIX_OK) {
+        *out = resource->asked;
+    }
+    return status;
+}
+
+static void add_pin(struct sirix_query_store *store, const struct sirix_store_resource *resource,
+                    const struct sirix_store_view *view, bool asked)
+{
+    store->pins[store->pin_count++] = (struct sirix_query_pin){
+        .database = {.data = resource->database, .len = strlen(resource->database)},
+        .resource = {.data = resource->name, .len = strlen(resource->name)},
+        .revision = view->view.record.revision,
+        .asked = asked,
+    };
+}
+
 enum sirix_status sirix_query_store_pins(struct sirix_query_store *store,
                                          struct sirix_query_error *err)
 {
-    size_t count = 0;
-
     free(store->pins);
     store->pin_count = 0;
-    store->pins = calloc(store->resource_count + 1, sizeof(*store->pins));
+    store->pins = calloc(2 * store->resource_count + 1, sizeof(*store->pins));
     if (store->pins == NULL) {
         return no_memory(err);
     }
     for (const struct sirix_store_resource *resource = store->resources; resource != NULL;
          resource = resource->next) {
         if (resource->pinned) {
-            store->pins[count++] = (struct sirix_query_pin){
-                .database = {.data = resource->database, .len = strlen(resource->database)},
-                .resource = {.data = resource->name, .len = strlen(resource->name)},
-                .revision = resource->newest->view.record.revision,
-            };
+            add_pin(store, resource, resource->newest, false);
+        }
+        if (resource->asked_pinned && resource->asked != NULL) {
+            add_pin(store, resource, resource->asked, true);
         }
     }
-    store->pin_count = count;
     return SIRIX_OK;
 }
 

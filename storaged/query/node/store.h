@@ -46,9 +46,11 @@ struct sirix_store_resource {
     char *database;
     char *name;
     struct sirix_store_view *newest; /* Of main, as the query sees it. */
+    struct sirix_store_view *asked;  /* Where the query names no revision; see _asked(). */
     struct sirix_store_view *views;  /* All that are open. */
     struct sirix_store_timeline *timelines;
     bool pinned;                           /* Read at its newest revision. */
+    bool asked_pinned;                     /* Read at a view that may move: a head, a snapshot. */
     char branch[SIRIX_STORE_BRANCH_BYTES]; /* That updates touch. */
     struct sirix_store_resource *next;
 };
@@ -104,6 +106,15 @@ enum sirix_status sirix_query_store_newest(struct sirix_store_resource *resource
                                            struct sirix_query_store *store,
                                            struct sirix_store_view **out,
                                            struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * What the query reads where it names no revision: what options.view says, if that is of this resource or
+ * a time for all, else the newest revision of main.
+ */
+enum sirix_status sirix_query_store_asked(struct sirix_store_resource *resource,
+                                          struct sirix_query_store *store,
+                                          struct sirix_store_view **out,
+                                          struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /* Whatever the spec says. */
 enum sirix_status sirix_query_store_view(struct sirix_store_resource *resource,

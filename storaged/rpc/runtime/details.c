@@ -9,7 +9,7 @@
 enum { NUMBERS_AND_NAMES_BYTES_MAX = 512 };
 
 /* The sentence stands in the status and in the detail; all texts of an error are bounded. */
-_Static_assert(2 * SIRIX_ERROR_TEXT_BYTES + 2 * SIRIX_ERROR_WHERE_BYTES +
+_Static_assert(2 * SIRIX_ERROR_TEXT_BYTES + 2 * SIRIX_ERROR_WHERE_BYTES + SIRIX_ERROR_CODE_BYTES +
                        NUMBERS_AND_NAMES_BYTES_MAX <=
                    SIRIX_RPC_DETAILS_BYTES_MAX,
                "an error with all its texts fits into the details");
@@ -52,6 +52,9 @@ size_t sirix_rpc_details_encode(const struct sirix_error *err,
     detail.oldest_revision = err->oldest_revision;
     detail.newest_revision = err->newest_revision;
     detail.queue_place = err->queue_place;
+    detail.line = err->line;
+    detail.column = err->column;
+    detail.code = binary_from_str(err->code);
 
     any.type_url = binary_from_str(type_url);
     any.value.len = sirix__storage__v1__error_detail__pack(&detail, packed);

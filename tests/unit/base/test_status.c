@@ -66,9 +66,13 @@ static void a_failure_records_its_facts_and_drops_older_ones(void **state)
     sirix_error_set_field(&err, "view.branch");
     sirix_error_set_pointer(&err, "/a/0");
     sirix_error_set_offset(&err, 0);
+    sirix_error_set_code(&err, "XPST0003", 2, 7);
     assert_string_equal(err.field, "view.branch");
     assert_string_equal(err.pointer, "/a/0");
     assert_true(err.has_offset);
+    assert_string_equal(err.code, "XPST0003");
+    assert_int_equal(err.line, 2);
+    assert_int_equal(err.column, 7);
 }
 
 static void a_failure_may_quote_the_error_that_it_replaces(void **state)
@@ -88,6 +92,7 @@ static void nobody_needs_to_want_the_sentence(void **state)
     assert_int_equal(sirix_fail_reason(NULL, SIRIX_IO, SIRIX_REASON_CHAIN, "x"), SIRIX_IO);
     sirix_error_set_field(NULL, "x");
     sirix_error_set_pointer(NULL, "x");
+    sirix_error_set_code(NULL, "x", 1, 1);
     sirix_error_set_offset(NULL, 1);
 }
 

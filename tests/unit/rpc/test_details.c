@@ -38,6 +38,7 @@ static void every_fact_of_an_error_is_in_its_detail(void **state)
     err.oldest_revision = 3;
     err.newest_revision = 9;
     err.queue_place = 4;
+    sirix_error_set_code(&err, "XPST0017", 3, 14);
 
     size_t size = sirix_rpc_details_encode(&err, packed);
     Sirix__Storage__V1__ErrorStatus *status = unpack_status(packed, size);
@@ -58,6 +59,10 @@ static void every_fact_of_an_error_is_in_its_detail(void **state)
     assert_int_equal(detail->oldest_revision, 3);
     assert_int_equal(detail->newest_revision, 9);
     assert_int_equal(detail->queue_place, 4);
+    assert_int_equal(detail->code.len, strlen("XPST0017"));
+    assert_memory_equal(detail->code.data, "XPST0017", detail->code.len);
+    assert_int_equal(detail->line, 3);
+    assert_int_equal(detail->column, 14);
     sirix__storage__v1__error_detail__free_unpacked(detail, NULL);
     sirix__storage__v1__error_status__free_unpacked(status, NULL);
 }
@@ -72,13 +77,16 @@ static void an_error_whose_texts_are_all_full_fits(void **state)
                               .oldest_revision = UINT64_MAX,
                               .newest_revision = UINT64_MAX,
                               .retry_after_ms = UINT64_MAX,
-                              .queue_place = UINT64_MAX};
+                              .queue_place = UINT64_MAX,
+                              .line = UINT32_MAX,
+                              .column = UINT32_MAX};
     uint8_t packed[SIRIX_RPC_DETAILS_BYTES_MAX];
 
     (void)state;
     memset(err.text, 'x', sizeof(err.text) - 1);
     memset(err.field, 'x', sizeof(err.field) - 1);
     memset(err.pointer, 'x', sizeof(err.pointer) - 1);
+    memset(err.code, 'x', sizeof(err.code) - 1);
 
     size_t size = sirix_rpc_details_encode(&err, packed);
 
