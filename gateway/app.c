@@ -166,6 +166,26 @@ static enum sirix_status take_keys(const struct sirix_settings *settings,
     return status == SIRIX_IO ? SIRIX_OK : status;
 }
 
+/* Where the audit log goes: a path, the data folder, or stderr. */
+static enum sirix_status open_audit(const struct sirix_settings *settings, struct sirix_audit **out,
+                                    struct sirix_error *err)
+{
+    struct sirix_audit_options options = {.path = settings->audit_log_path};
+    char path[PATH_BYTES_MAX];
+
+    if (!settings->audit_log) {
+        return SIRIX_OK;
+    }
+    if (options.path == NULL && settings->database_path != NULL) {
+        if ((size_t)snprintf(path, sizeof(path), "%s/audit/audit.jsonl", settings->database_path) >=
+            sizeof(path)) {
+            return sirix_fail(err, SIRIX_INVALID, "databasePath is too long");
+        }
+        options.path = path;
+    }
+    return sirix_audit_open(&options, out, err);
+}
+
 static int serve(const struct sirix_settings *settings, const struct sirix_mcp_registry *registry,
                  const char *ops_listen, int ready_fd)
 {
@@ -190,10 +210,14 @@ static int serve(const struct sirix_settings *settings, const struct sirix_mcp_r
     }
     if (status == SIRIX_OK) {
         status = take_keys(settings, &server.keys, &err);
+        if (status == SIRIX_OK) {
+            status = open_audit(settings, &server.audit, &err);
+        }
         if (status == SIRIX_OK && ops_listen != NULL) {
             status = sirix_ops_start(&server, ops_listen, &ops, &err);
         }
         if (status != SIRIX_OK) {
+            sirix_audit_close(server.audit);
             sirix_mcp_server_deinit(&server);
         }
     }
@@ -205,6 +229,7 @@ static int serve(const struct sirix_settings *settings, const struct sirix_mcp_r
             _exit(EXIT_SUCCESS);
         }
         sirix_ops_stop(ops);
+        sirix_audit_close(server.audit);
         sirix_mcp_server_deinit(&server);
     }
     sirix_backend_stop(backend);

@@ -329,8 +329,9 @@ void sirix_audit_close(struct sirix_audit *audit)
     if (audit == NULL) {
         return;
     }
-    /* Without it the log says that the process did not end by itself, which is all that can be done. */
-    (void)sirix_audit_append(audit, "end", nothing, true, NULL, NULL);
+    if (sirix_audit_append(audit, "end", nothing, true, NULL, NULL) != SIRIX_OK) {
+        audit->is_broken = true; /* The log then says that the process did not end by itself. */
+    }
     release(audit);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "mcp/listing.h"
+#include "mcp/trail.h"
 
 /* --- sirix_list_databases ----------------------------------------------------------------------- */
 
