@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "jsonrpc/put.h"
+#include "mcp/server.h"
 
 enum { NS_PER_MS = 1000 * 1000, MESSAGE_BYTES_MAX = 64 * 1024 };
 
@@ -55,23 +56,15 @@ static void end(struct sirix_put *put, struct sirix_buf *message, struct sirix_m
     sirix_buf_deinit(message);
 }
 
-void sirix_mcp_tell_progress(struct sirix_mcp_request *request, uint64_t progress, uint64_t total,
-                             const char *sentence, bool is_sure)
+/* Sends what is true now. Called with the lock of the heartbeat. */
+static void send_progress(struct sirix_mcp_request *request, uint64_t progress, uint64_t total,
+                          const char *sentence)
 {
-    const uint64_t now_ns = sirix_clock_monotonic_ns(sirix_clock_system());
-    const uint64_t interval_ns = (uint64_t)SIRIX_MCP_PROGRESS_INTERVAL_MS * NS_PER_MS;
-    const bool was_told = request->progress_ns != 0;
     struct sirix_buf message;
     struct sirix_put put;
 
-    if (request->context.progress_token.len == 0 || request->context.peer == NULL ||
-        sirix_mcp_cancel_is_set(request->context.cancel) ||
-        (was_told && progress <= request->progress) ||
-        (was_told && !is_sure && now_ns - request->progress_ns < interval_ns)) {
-        return;
-    }
     request->progress = progress;
-    request->progress_ns = now_ns;
+    request->progress_ns = sirix_clock_monotonic_ns(sirix_clock_system());
     begin(&put, &message, "notifications/progress");
     sirix_put_raw(&put, "progressToken", request->context.progress_token);
     sirix_put_u64(&put, "progress", progress);
@@ -82,6 +75,38 @@ void sirix_mcp_tell_progress(struct sirix_mcp_request *request, uint64_t progres
         sirix_put_str(&put, "message", sentence);
     }
     end(&put, &message, request->context.peer);
+}
+
+static bool wants_progress(const struct sirix_mcp_request *request)
+{
+    return request->context.progress_token.len != 0 && request->context.peer != NULL &&
+           !sirix_mcp_cancel_is_set(request->context.cancel);
+}
+
+void sirix_mcp_tell_progress(struct sirix_mcp_request *request, uint64_t progress, uint64_t total,
+                             const char *sentence, bool is_sure)
+{
+    const uint64_t interval_ns = (uint64_t)SIRIX_MCP_PROGRESS_INTERVAL_MS * NS_PER_MS;
+
+    if (!wants_progress(request)) {
+        return;
+    }
+    (void)pthread_mutex_lock(&request->server->heartbeat->mutex);
+    const uint64_t now_ns = sirix_clock_monotonic_ns(sirix_clock_system());
+    const bool was_told = request->progress_ns != 0;
+    const bool is_more = !was_told || progress > request->progress;
+    if (is_more && (!was_told || is_sure || now_ns - request->progress_ns >= interval_ns)) {
+        send_progress(request, progress, total, sentence);
+    }
+    (void)pthread_mutex_unlock(&request->server->heartbeat->mutex);
+}
+
+void sirix_mcp_tell_beat(struct sirix_mcp_request *request)
+{
+    if (wants_progress(request)) {
+        send_progress(request, request->progress_ns == 0 ? 0 : request->progress + 1, 0,
+                      "still at work");
+    }
 }
 
 void sirix_mcp_tell_log(struct sirix_mcp_request *request, enum sirix_mcp_log_level level,

@@ -17,6 +17,9 @@ enum { SIRIX_MCP_PROGRESS_INTERVAL_MS = 250 };
 void sirix_mcp_tell_progress(struct sirix_mcp_request *request, uint64_t progress, uint64_t total,
                              const char *sentence, bool is_sure);
 
+/* That it goes on, though there is nothing new to tell; by the heartbeat, with its lock. */
+void sirix_mcp_tell_beat(struct sirix_mcp_request *request);
+
 /* A log message; data is JSON text. */
 void sirix_mcp_tell_log(struct sirix_mcp_request *request, enum sirix_mcp_log_level level,
                         struct sirix_bytes data);

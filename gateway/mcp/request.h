@@ -100,11 +100,12 @@ struct sirix_mcp_request {
     struct sirix_mcp_failure failure; /* What a handler that fails adds to its error. */
     /* What the client is to be asked before the request can be served (mcp/ask.h). */
     bool is_asking;
-    struct sirix_buf questions; /* JSON text: {"key":{"method":…,"params":…},…} */
-    struct sirix_buf state;     /* Comes back with the answers. */
-    uint64_t progress_ns;       /* When progress was told last; 0: never. */
-    uint64_t progress;          /* What was told. */
-    int http_status;            /* Of the answer, where the transport has such. */
+    struct sirix_buf questions;             /* JSON text: {"key":{"method":…,"params":…},…} */
+    struct sirix_buf state;                 /* Comes back with the answers. */
+    struct sirix_mcp_request *next_beating; /* Of those whose silence is broken. */
+    uint64_t progress_ns;                   /* When progress was told last; 0: never. */
+    uint64_t progress;                      /* What was told. */
+    int http_status;                        /* Of the answer, where the transport has such. */
 };
 
 #endif

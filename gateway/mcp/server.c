@@ -54,12 +54,16 @@ enum sirix_status sirix_mcp_server_init(struct sirix_mcp_server *server,
     if (status == SIRIX_OK) {
         server->pending = malloc(sizeof(*server->pending));
         server->metrics = calloc(1, sizeof(*server->metrics));
-        status = server->pending == NULL || server->metrics == NULL
+        server->heartbeat = malloc(sizeof(*server->heartbeat));
+        status = server->pending == NULL || server->metrics == NULL || server->heartbeat == NULL
                      ? sirix_fail(err, SIRIX_NO_MEMORY, "no memory")
                      : SIRIX_OK;
     }
     if (server->pending != NULL) {
         sirix_pending_init(server->pending);
+    }
+    if (server->heartbeat != NULL) {
+        sirix_heartbeat_init(server->heartbeat);
     }
     if (status == SIRIX_OK) {
         status = sirix_events_new(server, &server->events, err);
@@ -83,6 +87,10 @@ bool sirix_mcp_server_is_ending(const struct sirix_mcp_server *server)
 void sirix_mcp_server_deinit(struct sirix_mcp_server *server)
 {
     free(server->metrics);
+    if (server->heartbeat != NULL) {
+        sirix_heartbeat_deinit(server->heartbeat);
+        free(server->heartbeat);
+    }
     sirix_events_free(server->events);
     if (server->pending != NULL) {
         sirix_pending_deinit(server->pending);

@@ -20,6 +20,7 @@
 #include "guard/settings.h"
 #include "jsonrpc/message.h"
 #include "mcp/events.h"
+#include "mcp/heartbeat.h"
 #include "mcp/metrics.h"
 #include "mcp/pending.h"
 #include "mcp/registry.h"
@@ -59,6 +60,7 @@ struct sirix_mcp_server {
     struct sirix_pending *pending;
     struct sirix_events *events;
     struct sirix_metrics *metrics;
+    struct sirix_heartbeat *heartbeat;
 };
 
 /*

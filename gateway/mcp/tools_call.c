@@ -300,7 +300,9 @@ static enum sirix_status perform(struct sirix_mcp_call *call, struct sirix_json_
     if (status != SIRIX_OK) {
         return status;
     }
+    sirix_heartbeat_add(call->server->heartbeat, call->request);
     status = run(call, arguments, err);
+    sirix_heartbeat_remove(call->server->heartbeat, call->request);
     if (status == SIRIX_OK && call->content.len == 0 && !call->request->is_asking) {
         status = sirix_answer_finish(&call->answer, out_json, err);
     }

@@ -306,6 +306,40 @@ static void calls_that_run_are_finished_before_the_end(void **state)
     clean_up();
 }
 
+static void a_call_that_is_silent_tells_that_it_goes_on(void **state)
+{
+    const struct sirix_stdio_options limits = {.line_bytes_max = 0};
+    unsigned long last = 0;
+
+    (void)state;
+    begin_waiting();
+    start(&limits);
+    server.heartbeat->interval_ms = 40;
+    initialize();
+    put_line("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+             "\"sirix_list_databases\",\"arguments\":{\"limit\":1},\"_meta\":{"
+             "\"progressToken\":\"p\"}}}");
+    assert_int_equal(sem_wait(&has_begun), 0);
+    for (int i = 0; i < 5; i++) {
+        const char *line = get_line();
+        const char *progress = strstr(line, "\"progress\":");
+
+        assert_non_null(strstr(line, "\"progressToken\":\"p\""));
+        assert_non_null(progress);
+        const unsigned long now = strtoul(progress + strlen("\"progress\":"), NULL, 10);
+        assert_true(i == 0 || now > last);
+        last = now;
+    }
+    assert_int_equal(sem_post(&may_go_on), 0);
+    while (strstr(get_line(), "\"id\":1,\"result\"") == NULL) {
+    }
+    (void)close(in_fd);
+    in_fd = -1;
+    assert_true(join());
+    assert_int_equal(outcome, SIRIX_OK);
+    clean_up();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +348,7 @@ int main(void)
         cmocka_unit_test(what_was_held_back_comes_when_it_is_read),
         cmocka_unit_test(calls_are_refused_when_too_many_bytes_wait),
         cmocka_unit_test(calls_that_run_are_finished_before_the_end),
+        cmocka_unit_test(a_call_that_is_silent_tells_that_it_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
