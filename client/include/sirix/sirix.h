@@ -38,6 +38,7 @@
 #include "sirix/catalogue.h"
 #include "sirix/client.h"
 #include "sirix/labels.h"
+#include "sirix/query.h"
 #include "sirix/read.h"
 #include "sirix/write.h"
 

@@ -21,6 +21,8 @@
     X(APPLY, Apply, true, false)                                                                   \
     X(APPLY_STREAM, ApplyStream, true, true)                                                       \
     X(IMPORT, Import, true, true)                                                                  \
+    X(QUERY, Query, false, true)                                                                   \
+    X(UPDATE_QUERY, UpdateQuery, true, false)                                                      \
     X(REVERT, Revert, true, false)                                                                 \
     X(CREATE_SNAPSHOT, CreateSnapshot, true, false)                                                \
     X(LIST_SNAPSHOTS, ListSnapshots, false, false)                                                 \
