@@ -21,6 +21,7 @@
 enum {
     FILE_MODE = 0640,
     READERS_MAX = 512,
+    LOCK_BYTES = 48 * 1024, /* More than LMDB's locks with so many readers take. */
     TABLES = 4,
     FILE_TO_MAP = 4, /* The map starts at this many times the file. */
     FORMAT_BYTES = 4,
@@ -30,6 +31,7 @@ enum {
 
 static const uint64_t map_bytes_least = UINT64_C(1) << 30;
 static const char data_name[] = "data.mdb";
+static const char lock_name[] = "lock.mdb";
 
 /* --- Translation ------------------------------------------------------------------------------ */
 
@@ -289,6 +291,25 @@ static enum sirix_status make_whole(struct sirix_lmdb *lmdb, const char *dir,
     return SIRIX_OK;
 }
 
+/*
+ * Puts the whole file of locks on the disk. LMDB writes it through a map: where a page of it is a hole
+ * and the disk is full, such a write is a signal that ends the process, and not an error.
+ */
+static enum sirix_status keep_locks(struct sirix_lmdb *lmdb, const char *dir,
+                                    struct sirix_error *err)
+{
+    int fd = openat(lmdb->dir_fd, lock_name, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
+    int rc = fd < 0 ? errno : posix_fallocate(fd, 0, LOCK_BYTES);
+
+    if (rc == ENOSPC && fd >= 0 && sirix_space_release_reserve(&lmdb->space)) {
+        rc = posix_fallocate(fd, 0, LOCK_BYTES);
+    }
+    if (fd >= 0) {
+        (void)close(fd); /* Nothing was written to it. */
+    }
+    return rc == 0 ? SIRIX_OK : sirix_lmdb_fail(err, rc, dir);
+}
+
 static enum sirix_status open_env(struct sirix_lmdb *lmdb, const struct sirix_lmdb_options *options,
                                   uint64_t file_bytes, struct sirix_error *err)
 {
@@ -489,6 +510,10 @@ enum sirix_status sirix_backend_open_lmdb(const struct sirix_lmdb_options *optio
         goto out;
     }
     sirix_space_init(&lmdb->space, lmdb->dir_fd, options->reserve_bytes);
+    status = keep_locks(lmdb, options->dir, err);
+    if (status != SIRIX_OK) {
+        goto out;
+    }
     status = open_env(lmdb, options, file_bytes, err);
     if (status != SIRIX_OK) {
         goto out;

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -149,11 +150,70 @@ static void on_a_full_disk_reads_and_deletes_go_on(void **state)
     test_dir_remove(dir);
 }
 
+/* Takes all that is left of the disk that dir is on. */
+static void fill_disk(const char *dir)
+{
+    static const char zeros[4096];
+    char path[TEST_DIR_BYTES + 8];
+
+    (void)snprintf(path, sizeof(path), "%s/fill", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    while (fwrite(zeros, sizeof(zeros), 1, file) == 1 && fflush(file) == 0) {
+    }
+    assert_int_equal(errno, ENOSPC);
+    (void)fclose(file);
+}
+
+static void free_disk(const char *dir)
+{
+    char path[TEST_DIR_BYTES + 8];
+
+    (void)snprintf(path, sizeof(path), "%s/fill", dir);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void opening_on_a_full_disk_is_refused_or_takes_the_reserve(void **state)
+{
+    (void)state;
+    char dir[TEST_DIR_BYTES];
+    char lock[TEST_DIR_BYTES + 16];
+    struct sirix_backend *backend = NULL;
+    struct sirix_error err = {0};
+    bool more = false;
+
+    test_dir_make(dir);
+    if (!mount_small(dir)) {
+        print_message("not allowed to mount (%s)\n", strerror(errno));
+        test_dir_remove(dir);
+        skip();
+    }
+    struct sirix_lmdb_options options = script_options(dir);
+    options.reserve_bytes = 1;
+    fill_disk(dir);
+    assert_int_equal(sirix_backend_open_lmdb(&options, &backend, &err), SIRIX_NO_SPACE);
+
+    free_disk(dir);
+    assert_int_equal(sirix_backend_open_lmdb(&options, &backend, &err), SIRIX_OK);
+    assert_int_equal(script_run(backend, 1, NULL).status, SIRIX_OK);
+    assert_int_equal(sirix_backend_maintain(backend, 1 << 20, &more, &err), SIRIX_OK);
+    sirix_backend_close(backend);
+
+    /* As after a copy that left the locks behind: what is stored can still be read. */
+    (void)snprintf(lock, sizeof(lock), "%s/lock.mdb", dir);
+    assert_int_equal(unlink(lock), 0);
+    fill_disk(dir);
+    assert_int_equal(script_verify(dir, 1, 1, "full, without locks"), 1);
+    (void)umount2(dir, MNT_DETACH);
+    test_dir_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_quota_in_the_middle_of_a_commit_changes_nothing),
         cmocka_unit_test(on_a_full_disk_reads_and_deletes_go_on),
+        cmocka_unit_test(opening_on_a_full_disk_is_refused_or_takes_the_reserve),
     };
     faults_skip_syncs();
     return cmocka_run_group_tests_name("segment on a full disk", tests, NULL, NULL);
