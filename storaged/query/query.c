@@ -15,6 +15,7 @@
 #include "query/plan/build.h"
 #include "query/plan/explain.h"
 #include "query/plan/rewrite.h"
+#include "query/query_batch.h"
 #include "query/run/stack.h"
 #include "query/run/update.h"
 #include "query/syntax/parser.h"
@@ -23,8 +24,6 @@
 
 enum {
     YIELD_US = 3000, /* After this long the readers let go of what they have seen. */
-    BATCH_ITEMS_MAX = 1024,
-    SERIALISE_BYTES = 64 * 1024,
     STORE_TABLES_MAX = 8,
 };
 
@@ -46,19 +45,6 @@ enum phase {
 #ifndef STACK_BYTES
 #define STACK_BYTES SIRIX_QUERY_STACK_BYTES
 #endif
-
-/* Where the texts of an item lie in the buffer, which may move. */
-struct span {
-    size_t json_at;
-    size_t json_len;
-    size_t text_at;
-    size_t text_len;
-    bool atomic;
-    const struct sirix_store_view *view; /* Of an item that tells its node, else NULL. */
-    uint64_t node_key;
-    size_t path_at;
-    size_t path_len;
-};
 
 struct sirix_query {
     struct sirix_query_options options;
@@ -82,10 +68,7 @@ struct sirix_query {
     uint64_t units_max;
     uint64_t yielded_us;
     /* Items to hand out. */
-    struct sirix_buf texts;
-    struct span spans[BATCH_ITEMS_MAX];
-    struct sirix_query_item items[BATCH_ITEMS_MAX];
-    size_t item_count;
+    struct sirix_query_batch batch;
     size_t item_max;
     uint64_t budget_us;
     uint64_t first_us; /* When the first item of the batch was found. */
@@ -152,7 +135,7 @@ static enum sirix_status check(void *context, struct sirix_query_error *err)
         sirix_query_store_yield(&query->store);
         query->yielded_us = now;
     }
-    if (query->item_count != 0 && query->budget_us != 0 &&
+    if (query->batch.count != 0 && query->budget_us != 0 &&
         now - query->first_us >= query->budget_us) {
         status = suspend(query, err);
     }
@@ -160,81 +143,6 @@ static enum sirix_status check(void *context, struct sirix_query_error *err)
 }
 
 /* --- Items --------------------------------------------------------------------------------------------- */
-
-static enum sirix_status print_stored(struct sirix_query *query, const struct sirix_item *item,
-                                      struct sirix_query_error *err)
-{
-    uint64_t key = 0;
-    struct sirix_store_view *view = sirix_store_view_of(&query->store, *item, &key);
-    const struct sirix_serialise_options options = {.key = key};
-    struct sirix_serialiser *serialiser = NULL;
-    bool done = false;
-    enum sirix_status status =
-        sirix_serialiser_new(&view->document, &options, &serialiser, &err->base);
-
-    while (status == SIRIX_OK && !done) {
-        status =
-            sirix_serialiser_step(serialiser, SERIALISE_BYTES, &query->texts, &done, &err->base);
-        if (status == SIRIX_OK) {
-            status =
-                sirix_work_tick(&query->run.work, SERIALISE_BYTES / SIRIX_WORK_BYTES_PER_UNIT, err);
-        }
-    }
-    sirix_serialiser_free(serialiser);
-    return status;
-}
-
-static enum sirix_status print_item(struct sirix_query *query, const struct sirix_item *item,
-                                    struct span *span, struct sirix_query_error *err)
-{
-    const bool stored =
-        sirix_item_is_structured(*item) && sirix_container_is_stored(*item) && item->origin != 0;
-    struct sirix_bytes text = {0};
-    enum sirix_status status = SIRIX_OK;
-
-    span->json_at = query->texts.len;
-    status = stored ? print_stored(query, item, err)
-                    : sirix_item_print_json(&query->run.work, *item, &query->texts, err);
-    span->json_len = query->texts.len - span->json_at;
-    span->text_at = query->texts.len;
-    span->text_len = 0;
-    span->atomic = sirix_item_is_atomic(*item);
-    if (status == SIRIX_OK && span->atomic) {
-        status = sirix_item_text(&query->run.work, *item, &text, err);
-    }
-    if (status == SIRIX_OK && span->atomic) {
-        status = sirix_buf_append_bytes(&query->texts, text, &err->base);
-        span->text_len = text.len;
-    }
-    return status;
-}
-
-/* Which node of the store an item is, for whoever wants to go on from it. */
-static enum sirix_status locate_item(struct sirix_query *query, const struct sirix_item *item,
-                                     struct span *span, struct sirix_query_error *err)
-{
-    uint64_t key = 0;
-    struct sirix_store_view *view = NULL;
-    enum sirix_status status = SIRIX_OK;
-
-    span->view = NULL;
-    span->path_at = query->texts.len;
-    if (query->options.with_nodes && item->origin != 0) {
-        view = sirix_store_view_of(&query->store, *item, &key);
-    }
-    if (view != NULL) {
-        status = sirix_store_canonical(view, key, &span->node_key, err);
-    }
-    if (view != NULL && status == SIRIX_OK) {
-        status =
-            sirix_document_path(&view->document, key, SIRIX_PATH_SIRIX, &query->texts, &err->base);
-    }
-    if (status == SIRIX_OK) {
-        span->view = view;
-        span->path_len = query->texts.len - span->path_at;
-    }
-    return status;
-}
 
 struct result_sink {
     struct sirix_sink sink;
@@ -255,18 +163,17 @@ static enum sirix_status take_result(struct sirix_sink *sink, struct sirix_run *
         return sirix_query_fail_limit(err, "results", "the query gives more than %llu items",
                                       (unsigned long long)query->options.limits.results);
     }
-    enum sirix_status status = print_item(query, item, &query->spans[query->item_count], err);
-    if (status == SIRIX_OK) {
-        status = locate_item(query, item, &query->spans[query->item_count], err);
-    }
+    enum sirix_status status = sirix_query_batch_add(&query->batch, &query->store, &query->run.work,
+                                                     item, query->options.with_nodes, err);
     if (status != SIRIX_OK) {
         return status;
     }
-    if (query->item_count++ == 0 && query->budget_us != 0) {
+    if (query->batch.count == 1 && query->budget_us != 0) {
         query->first_us = now_us();
     }
     query->results++;
-    return query->item_count == query->item_max || query->texts.len >= SIRIX_QUERY_BATCH_BYTES
+    return query->batch.count == query->item_max ||
+                   query->batch.texts.len >= SIRIX_QUERY_BATCH_BYTES
                ? suspend(query, err)
                : SIRIX_OK;
 }
@@ -489,7 +396,7 @@ static void init_arenas(struct sirix_query *query)
     sirix_arena_init(&query->frames, limit / 4);
     sirix_arena_init(&query->keep, limit / 4);
     sirix_arena_init(&query->global, limit);
-    sirix_buf_init(&query->texts, limit);
+    sirix_query_batch_init(&query->batch, limit);
 }
 
 enum sirix_status sirix_query_prepare(const struct sirix_query_options *options,
@@ -539,7 +446,7 @@ void sirix_query_close(struct sirix_query *query)
     sirix_store_edits_deinit(&query->edits);
     sirix_stack_free(query->stack);
     sirix_query_store_deinit(&query->store);
-    sirix_buf_deinit(&query->texts);
+    sirix_query_batch_deinit(&query->batch);
     sirix_arena_deinit(&query->global);
     sirix_arena_deinit(&query->keep);
     sirix_arena_deinit(&query->frames);
@@ -566,28 +473,15 @@ void sirix_query_skip(struct sirix_query *query, uint64_t count)
     query->skip = count;
 }
 
-static void tell_node(const struct sirix_query *query, const struct span *span,
-                      struct sirix_query_item *item)
-{
-    const struct sirix_store_resource *resource = span->view->resource;
-
-    item->node_key = span->node_key;
-    item->revision = span->view->view.record.revision;
-    item->database =
-        (struct sirix_bytes){.data = resource->database, .len = strlen(resource->database)};
-    item->resource = (struct sirix_bytes){.data = resource->name, .len = strlen(resource->name)};
-    item->path =
-        (struct sirix_bytes){.data = query->texts.data + span->path_at, .len = span->path_len};
-}
-
 enum sirix_status sirix_query_next(struct sirix_query *query, size_t item_max, uint64_t budget_us,
                                    const struct sirix_query_item **out_items, size_t *out_count,
                                    bool *out_done, struct sirix_query_error *err)
 {
-    query->item_count = 0;
-    query->item_max = item_max == 0 || item_max > BATCH_ITEMS_MAX ? BATCH_ITEMS_MAX : item_max;
+    query->item_max = item_max == 0 || item_max > SIRIX_QUERY_BATCH_ITEMS_MAX
+                          ? SIRIX_QUERY_BATCH_ITEMS_MAX
+                          : item_max;
     query->budget_us = budget_us;
-    sirix_buf_clear(&query->texts);
+    sirix_query_batch_clear(&query->batch);
     if (query->phase != PHASE_ENDED) {
         sirix_stack_resume(query->stack);
     }
@@ -596,20 +490,8 @@ enum sirix_status sirix_query_next(struct sirix_query *query, size_t item_max, u
         *err = query->error;
         return query->status;
     }
-    for (size_t i = 0; i < query->item_count; i++) {
-        const struct span *span = &query->spans[i];
-
-        query->items[i] = (struct sirix_query_item){
-            .json = {.data = query->texts.data + span->json_at, .len = span->json_len},
-            .text = {.data = query->texts.data + span->text_at, .len = span->text_len},
-            .atomic = span->atomic,
-        };
-        if (span->view != NULL) {
-            tell_node(query, span, &query->items[i]);
-        }
-    }
-    *out_items = query->items;
-    *out_count = query->item_count;
+    *out_items = sirix_query_batch_items(&query->batch);
+    *out_count = query->batch.count;
     *out_done = query->phase == PHASE_ENDED;
     return SIRIX_OK;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TABLE_MIN = 16 };
+
 void sirix_query_store_init(struct sirix_query_store *store,
                             const struct sirix_query_options *options)
 {
@@ -30,6 +32,7 @@ static void free_resource(const struct sirix_query_store *store,
     if (resource->place.resource != NULL) {
         store->options->catalogue->close(store->options->catalogue->context, &resource->place);
     }
+    free(resource->table);
     free(resource->database);
     free(resource->name);
     free(resource);
@@ -127,14 +130,56 @@ enum sirix_status sirix_query_store_resource(struct sirix_query_store *store,
 
 extern const struct sirix_container_ops sirix_store_container_ops;
 
+/* --- Views ------------------------------------------------------------------------------------------ */
+
+static struct sirix_store_view **chain_of(const struct sirix_store_resource *resource,
+                                          uint64_t revision)
+{
+    return &resource->table[(size_t)revision & (resource->table_size - 1)];
+}
+
+static struct sirix_store_view *find_revision(const struct sirix_store_resource *resource,
+                                              uint64_t revision)
+{
+    struct sirix_store_view *view =
+        resource->table_size == 0 ? NULL : *chain_of(resource, revision);
+
+    while (view != NULL && view->view.record.revision != revision) {
+        view = view->chain;
+    }
+    return view;
+}
+
+static enum sirix_status grow_table(struct sirix_store_resource *resource,
+                                    struct sirix_query_error *err)
+{
+    const size_t size = resource->table_size == 0 ? TABLE_MIN : resource->table_size * 2;
+    struct sirix_store_view **table = calloc(size, sizeof(*table));
+
+    if (table == NULL) {
+        return no_memory(err);
+    }
+    free(resource->table);
+    resource->table = table;
+    resource->table_size = size;
+    for (struct sirix_store_view *view = resource->views; view != NULL; view = view->next) {
+        struct sirix_store_view **chain = chain_of(resource, view->view.record.revision);
+
+        view->chain = *chain;
+        *chain = view;
+    }
+    return SIRIX_OK;
+}
+
 /* Takes a view that was opened over, or gives the one that shows the same revision already. */
 static enum sirix_status adopt(struct sirix_store_resource *resource,
                                struct sirix_query_store *store, struct sirix_view *opened,
                                struct sirix_store_view **out, struct sirix_query_error *err)
 {
-    struct sirix_store_view *view = NULL;
+    struct sirix_store_view *view = find_revision(resource, opened->record.revision);
+    struct sirix_store_view **chain = NULL;
 
-    for (view = resource->views; view != NULL; view = view->next) {
+    for (; view != NULL; view = view->chain) {
         if (view->view.record_address == opened->record_address &&
             view->view.branch_id == opened->branch_id) {
             sirix_view_close(opened);
@@ -158,6 +203,14 @@ static enum sirix_status adopt(struct sirix_store_resource *resource,
         store->views = views;
         store->view_cap = cap;
     }
+    if (resource->view_count * 2 >= resource->table_size) {
+        enum sirix_status status = grow_table(resource, err);
+
+        if (status != SIRIX_OK) {
+            sirix_view_close(opened);
+            return status;
+        }
+    }
     view = calloc(1, sizeof(*view));
     if (view == NULL) {
         sirix_view_close(opened);
@@ -169,6 +222,10 @@ static enum sirix_status adopt(struct sirix_store_resource *resource,
     view->view = *opened;
     view->next = resource->views;
     resource->views = view;
+    resource->view_count++;
+    chain = chain_of(resource, opened->record.revision);
+    view->chain = *chain;
+    *chain = view;
     store->views[store->view_count++] = view;
     view->number = store->view_count;
     sirix_document_init(&view->document, &view->view, resource->place.reader);
@@ -186,11 +243,11 @@ enum sirix_status sirix_query_store_view(struct sirix_store_resource *resource,
     enum sirix_status status = SIRIX_OK;
 
     if (spec->by == SIRIX_VIEW_REVISION) {
-        for (struct sirix_store_view *view = resource->views; view != NULL; view = view->next) {
-            if (view->view.record.revision == spec->revision) {
-                *out = view;
-                return SIRIX_OK;
-            }
+        struct sirix_store_view *view = find_revision(resource, spec->revision);
+
+        if (view != NULL) {
+            *out = view;
+            return SIRIX_OK;
         }
     }
     status = sirix_view_open(resource->place.resource, resource->place.reader, spec, &opened,

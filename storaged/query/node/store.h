@@ -48,6 +48,9 @@ struct sirix_store_resource {
     struct sirix_store_view *newest; /* Of main, as the query sees it. */
     struct sirix_store_view *asked;  /* Where the query names no revision; see _asked(). */
     struct sirix_store_view *views;  /* All that are open. */
+    struct sirix_store_view **table; /* The same by revision; a power of two, at most half full. */
+    size_t table_size;
+    size_t view_count;
     struct sirix_store_timeline *timelines;
     bool pinned;                           /* Read at its newest revision. */
     bool asked_pinned;                     /* Read at a view that may move: a head, a snapshot. */
@@ -70,6 +73,7 @@ struct sirix_store_view {
     uint32_t object_count;
     uint64_t object_keys[SIRIX_NODE_CHILDREN_INLINE_MAX];
     struct sirix_store_view *next;
+    struct sirix_store_view *chain; /* In the table. */
 };
 
 struct sirix_query_store {

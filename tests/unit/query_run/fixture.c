@@ -28,6 +28,7 @@ static enum sirix_status open_place(void *context, struct sirix_bytes database,
                                     struct sirix_query_place *out_place, struct sirix_error *err)
 {
     struct query_fixture *f = context;
+    struct sirix_query_place place = {0};
     enum sirix_status status = SIRIX_OK;
 
     if (!sirix_bytes_equal(database, bytes_of("db"))) {
@@ -38,12 +39,15 @@ static enum sirix_status open_place(void *context, struct sirix_bytes database,
         return sirix_fail_reason(err, SIRIX_NOT_FOUND, SIRIX_REASON_RESOURCE_UNKNOWN,
                                  "there is no such resource");
     }
-    status = sirix_resource_open(f->database, resource, &out_place->resource, err);
+    status = sirix_resource_open(f->database, resource, &place.resource, err);
     if (status == SIRIX_OK) {
-        status = sirix_reader_open(f->backend, &out_place->reader, err);
+        status = sirix_reader_open(f->backend, &place.reader, err);
         if (status != SIRIX_OK) {
-            sirix_resource_unref(out_place->resource);
+            sirix_resource_unref(place.resource);
         }
+    }
+    if (status == SIRIX_OK) {
+        *out_place = place;
     }
     return status;
 }
