@@ -244,6 +244,12 @@ enum sirix_status sirix_function_invoke(struct sirix_work *work,
 
 /* --- Support -------------------------------------------------------------------------------------------- */
 
+enum sirix_status too_long(struct sirix_query_error *err)
+{
+    return sirix_query_fail_limit(err, "string_bytes", "a string would be longer than %d bytes",
+                                  SIRIX_ITEM_STRING_BYTES_MAX);
+}
+
 enum sirix_status give_buffer(struct sirix_call *call, enum sirix_status status,
                               struct sirix_buf *buf, struct sirix_sequence *out,
                               struct sirix_query_error *err)
@@ -254,9 +260,7 @@ enum sirix_status give_buffer(struct sirix_call *call, enum sirix_status status,
         status = sirix_item_new_string(call->work, sirix_buf_view(buf), &item, err);
     } else if (status == SIRIX_EXHAUSTED && buf->max == SIRIX_ITEM_STRING_BYTES_MAX &&
                err->code[0] == '\0' && err->base.field[0] == '\0') {
-        status =
-            sirix_query_fail_limit(err, "string_bytes", "a string would be longer than %d bytes",
-                                   SIRIX_ITEM_STRING_BYTES_MAX);
+        status = too_long(err);
     }
     sirix_buf_deinit(buf);
     return status != SIRIX_OK ? status : give(call, item, out, err);

@@ -3,9 +3,11 @@
 #include "query/function/support.h"
 #include "query/function/tables.h"
 
+/* Keys are sequences, or, where all are single atomics, the items themselves. */
 struct sorter {
     struct sirix_work *work;
     const struct sirix_sequence *keys;
+    const struct sirix_sequence *items; /* NULL: keys. */
 };
 
 static const struct sirix_sequence_type atomics = T(ATOMIC, MANY);
@@ -35,10 +37,15 @@ static enum sirix_status make_keys(struct sirix_call *call, const struct sirix_s
 static enum sirix_status compare(const struct sorter *sorter, size_t a, size_t b, int *out,
                                  struct sirix_query_error *err)
 {
-    const struct sirix_sequence *x = &sorter->keys[a];
-    const struct sirix_sequence *y = &sorter->keys[b];
     int order = 0;
     enum sirix_status status = sirix_work_tick(sorter->work, 1, err);
+
+    if (status == SIRIX_OK && sorter->items != NULL) {
+        return sirix_item_order(sorter->work, sirix_sequence_at(sorter->items, a),
+                                sirix_sequence_at(sorter->items, b), false, out, err);
+    }
+    const struct sirix_sequence *x = &sorter->keys[a];
+    const struct sirix_sequence *y = &sorter->keys[b];
 
     for (size_t i = 0; status == SIRIX_OK && order == 0 && (i < x->count || i < y->count); i++) {
         struct sirix_item left = i < x->count ? sirix_sequence_at(x, i) : (struct sirix_item){0};
@@ -79,12 +86,10 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-enum sirix_status sort_members(struct sirix_call *call, const struct sirix_sequence *members,
-                               size_t count, struct sirix_item key_function, size_t **out_order,
-                               struct sirix_query_error *err)
+/* Sorts count positions by the sorter's keys. */
+static enum sirix_status sort_positions(const struct sorter *sorter, size_t count,
+                                        size_t **out_order, struct sirix_query_error *err)
 {
-    struct sirix_arena *arena = call->work->arena;
-    void *keys = NULL;
     void *memory = NULL;
     size_t twice = 0;
 
@@ -92,29 +97,21 @@ enum sirix_status sort_members(struct sirix_call *call, const struct sirix_seque
         return sirix_query_fail_limit(err, "memory_bytes", "too many items to sort");
     }
     enum sirix_status status =
-        sirix_arena_calloc(arena, count, sizeof(struct sirix_sequence), &keys, &err->base);
-    if (status == SIRIX_OK) {
-        status = sirix_arena_calloc(arena, twice, sizeof(size_t), &memory, &err->base);
-    }
-    if (status == SIRIX_OK) {
-        status = make_keys(call, members, count, key_function, keys, err);
-    }
-    struct sorter sorter = {.work = call->work, .keys = keys};
+        sirix_arena_calloc(sorter->work->arena, twice, sizeof(size_t), &memory, &err->base);
     size_t *from = memory;
     size_t *to = from == NULL ? NULL : from + count;
 
     for (size_t i = 0; status == SIRIX_OK && i < count; i++) {
         from[i] = i;
     }
-    if (status == SIRIX_OK &&
-        count == 1) { /* One key is compared with itself: it must have an order. */
+    if (status == SIRIX_OK && count == 1) { /* Compared with itself: it must have an order. */
         int order = 0;
 
-        status = compare(&sorter, 0, 0, &order, err);
+        status = compare(sorter, 0, 0, &order, err);
     }
     for (size_t width = 1; status == SIRIX_OK && width < count; width *= 2) {
         for (size_t start = 0; status == SIRIX_OK && start < count; start += 2 * width) {
-            status = merge(&sorter, from, to, start, least(start + width, count),
+            status = merge(sorter, from, to, start, least(start + width, count),
                            least(start + 2 * width, count), err);
         }
         size_t *swap = from;
@@ -128,26 +125,62 @@ enum sirix_status sort_members(struct sirix_call *call, const struct sirix_seque
     return status;
 }
 
+enum sirix_status sort_members(struct sirix_call *call, const struct sirix_sequence *members,
+                               size_t count, struct sirix_item key_function, size_t **out_order,
+                               struct sirix_query_error *err)
+{
+    void *keys = NULL;
+    enum sirix_status status = sirix_arena_calloc(call->work->arena, count,
+                                                  sizeof(struct sirix_sequence), &keys, &err->base);
+
+    if (status == SIRIX_OK) {
+        status = make_keys(call, members, count, key_function, keys, err);
+    }
+    struct sorter sorter = {.work = call->work, .keys = keys};
+
+    return status != SIRIX_OK ? status : sort_positions(&sorter, count, out_order, err);
+}
+
+/* Every item as a sequence of its own, for keys that a function makes. */
+static enum sirix_status sort_by_key(struct sirix_call *call, const struct sirix_sequence *items,
+                                     size_t **out_order, struct sirix_query_error *err)
+{
+    void *memory = NULL;
+    enum sirix_status status = sirix_arena_calloc(
+        call->work->arena, items->count, sizeof(struct sirix_sequence), &memory, &err->base);
+    struct sirix_sequence *members = memory;
+
+    for (size_t i = 0; status == SIRIX_OK && i < items->count; i++) {
+        status = sirix_sequence_single(call->work, sirix_sequence_at(items, i), &members[i], err);
+    }
+    return status != SIRIX_OK
+               ? status
+               : sort_members(call, members, items->count, argument(call, 2), out_order, err);
+}
+
+static bool all_atomic(const struct sirix_sequence *items)
+{
+    for (size_t i = 0; !items->is_range && i < items->count; i++) {
+        if (!sirix_item_is_atomic(items->items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum sirix_status sort(struct sirix_call *call, struct sirix_sequence *out,
                               struct sirix_query_error *err)
 {
     const struct sirix_sequence *items = &call->arguments[0];
+    struct sorter sorter = {.work = call->work, .items = items};
     struct sirix_sequence sorted = {0};
-    struct sirix_sequence *members = NULL;
     size_t *order = NULL;
-    void *memory = NULL;
     enum sirix_status status = check_collation(call, 1, err);
 
     if (status == SIRIX_OK) {
-        status = sirix_arena_calloc(call->work->arena, items->count, sizeof(*members), &memory,
-                                    &err->base);
-    }
-    members = memory;
-    for (size_t i = 0; status == SIRIX_OK && i < items->count; i++) {
-        status = sirix_sequence_single(call->work, sirix_sequence_at(items, i), &members[i], err);
-    }
-    if (status == SIRIX_OK) {
-        status = sort_members(call, members, items->count, argument(call, 2), &order, err);
+        status = !has_argument(call, 2) && all_atomic(items)
+                     ? sort_positions(&sorter, items->count, &order, err)
+                     : sort_by_key(call, items, &order, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_sequence_reserve(call->work, &sorted, items->count, err);

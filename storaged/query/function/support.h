@@ -102,6 +102,9 @@ static inline enum sirix_status give_text(struct sirix_call *call, struct sirix_
     return give(call, sirix_item_string(text), out, err);
 }
 
+/* A string would pass its limit: string_bytes. */
+enum sirix_status too_long(struct sirix_query_error *err);
+
 /* The content of a buffer as a string; frees the buffer, whatever status says. */
 enum sirix_status give_buffer(struct sirix_call *call, enum sirix_status status,
                               struct sirix_buf *buf, struct sirix_sequence *out,

@@ -149,6 +149,9 @@ static void strip_zeros(mpz_t value, uint32_t *scale)
         *scale = 0;
         return;
     }
+    if (mpz_fdiv_ui(value, 10) != 0) { /* Most numbers have none. */
+        return;
+    }
     mpz_init(quotient);
     mpz_init(power);
     for (uint32_t step = UINT32_C(1) << 17; step != 0; step /= 2) { /* Above any scale allowed. */

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "query/value/big.h"
 #include "query/value/cast.h"
 #include "query/value/datetime.h"
+#include "query/value/wide.h"
 
 static const char *const signs[] = {"+", "-", "*", "div", "idiv", "mod"};
 
@@ -19,11 +19,6 @@ static bool is_exact(struct sirix_item item)
 static bool is_small(struct sirix_item item)
 {
     return item.kind == SIRIX_ITEM_INTEGER || item.kind == SIRIX_ITEM_DECIMAL;
-}
-
-static unsigned scale_of(struct sirix_item small)
-{
-    return small.kind == SIRIX_ITEM_DECIMAL ? small.scale : 0;
 }
 
 static enum sirix_status no_operator(enum sirix_arithmetic op, struct sirix_item a,
@@ -39,95 +34,65 @@ static enum sirix_status by_zero(struct sirix_query_error *err)
     return sirix_query_fail(err, "FOAR0001", "division by zero");
 }
 
-/* --- Small exact numbers --------------------------------------------------------------------------- */
+/* --- In 128 bits ------------------------------------------------------------------------------------- */
 
-/* A 128-bit mantissa as an item without trailing zeros, if it fits. */
-static bool small_item(sirix_wide mantissa, unsigned scale, bool is_integer, struct sirix_item *out)
+/* Brings two numbers to one scale, the larger; false when one does not fit then. */
+static bool align(struct sirix_wide_number *a, struct sirix_wide_number *b)
 {
-    while (scale > 0 && (scale > 18 || mantissa % 10 == 0)) {
-        if (mantissa % 10 != 0) {
-            return false;
-        }
-        mantissa /= 10;
-        scale--;
-    }
-    if (mantissa > INT64_MAX || mantissa < INT64_MIN) {
+    struct sirix_wide_number *low = a->scale < b->scale ? a : b;
+    unsigned scale = a->scale < b->scale ? b->scale : a->scale;
+
+    if (low->scale != scale &&
+        __builtin_mul_overflow(low->mantissa, sirix_wide_power10(scale - low->scale),
+                               &low->mantissa)) {
         return false;
     }
-    *out = is_integer ? sirix_item_integer((int64_t)mantissa)
-                      : sirix_item_decimal((int64_t)mantissa, (uint8_t)scale);
+    low->scale = scale;
     return true;
 }
 
-static sirix_wide power10(unsigned exponent)
-{
-    sirix_wide power = 1;
-
-    while (exponent-- > 0) {
-        power *= 10;
-    }
-    return power;
-}
-
-/* Brings two small numbers to one scale; always fits 128 bits (19 digits and 18 zeros). */
-static unsigned align(struct sirix_item a, struct sirix_item b, sirix_wide *out_a,
-                      sirix_wide *out_b)
-{
-    unsigned a_scale = scale_of(a);
-    unsigned b_scale = scale_of(b);
-    unsigned scale = a_scale > b_scale ? a_scale : b_scale;
-
-    *out_a = (sirix_wide)a.value.integer * power10(scale - a_scale);
-    *out_b = (sirix_wide)b.value.integer * power10(scale - b_scale);
-    return scale;
-}
-
-/* a div b with 18 digits behind the point, if it fits; b is not 0. */
-static bool small_quotient(sirix_wide a, sirix_wide b, struct sirix_item *out)
+/* a div b with 18 digits behind the point; b is not 0. */
+static bool wide_quotient(sirix_wide a, sirix_wide b, struct sirix_wide_number *out)
 {
     sirix_wide scaled = 0;
 
-    if (a % b == 0) {
-        return small_item(a / b, 0, false, out);
-    }
-    if (__builtin_mul_overflow(a, power10(SIRIX_DECIMAL_QUOTIENT_DIGITS), &scaled)) {
+    /* Neither is -2^127, which has no counterpart: one was loaded, the other has a factor of 5. */
+    if (__builtin_mul_overflow(a, sirix_wide_power10(SIRIX_DECIMAL_QUOTIENT_DIGITS), &scaled)) {
         return false;
     }
-    sirix_wide quotient = scaled / b;
-    sirix_wide rest = scaled % b;
-    sirix_wide rest_size = rest < 0 ? -rest : rest;
-    sirix_wide divisor_size = b < 0 ? -b : b;
-
-    if (rest_size >= divisor_size - rest_size) { /* Half away from zero. */
-        quotient += (a < 0) == (b < 0) ? 1 : -1;
-    }
-    return small_item(quotient, SIRIX_DECIMAL_QUOTIENT_DIGITS, false, out);
+    out->scale = SIRIX_DECIMAL_QUOTIENT_DIGITS;
+    out->mantissa = b < 0 ? sirix_wide_divide(-scaled, -b, SIRIX_ROUND_HALF_AWAY)
+                          : sirix_wide_divide(scaled, b, SIRIX_ROUND_HALF_AWAY);
+    return true;
 }
 
-/* The operations on small numbers; false when the result or a step of it does not fit. b is not 0 where it divides. */
-static bool small_arithmetic(enum sirix_arithmetic op, struct sirix_item a, struct sirix_item b,
-                             struct sirix_item *out)
+/* The operations; false when the result or a step of it does not fit. b is not 0 where it divides. */
+static bool wide_arithmetic(enum sirix_arithmetic op, struct sirix_wide_number a,
+                            struct sirix_wide_number b, struct sirix_wide_number *out)
 {
-    bool is_integer = a.kind == SIRIX_ITEM_INTEGER && b.kind == SIRIX_ITEM_INTEGER;
-    sirix_wide x = 0;
-    sirix_wide y = 0;
-
     if (op == SIRIX_MULTIPLY) {
-        return small_item((sirix_wide)a.value.integer * b.value.integer, scale_of(a) + scale_of(b),
-                          is_integer, out);
+        out->scale = a.scale + b.scale;
+        return out->scale <= SIRIX_WIDE_SCALE_MAX &&
+               !__builtin_mul_overflow(a.mantissa, b.mantissa, &out->mantissa);
     }
-    unsigned scale = align(a, b, &x, &y);
+    if (!align(&a, &b)) {
+        return false;
+    }
+    out->scale = a.scale;
     switch (op) {
     case SIRIX_ADD:
-        return small_item(x + y, scale, is_integer, out);
+        return !__builtin_add_overflow(a.mantissa, b.mantissa, &out->mantissa);
     case SIRIX_SUBTRACT:
-        return small_item(x - y, scale, is_integer, out);
+        return !__builtin_sub_overflow(a.mantissa, b.mantissa, &out->mantissa);
     case SIRIX_DIVIDE:
-        return small_quotient(x, y, out);
+        return wide_quotient(a.mantissa, b.mantissa, out);
     case SIRIX_INTEGER_DIVIDE:
-        return small_item(x / y, 0, true, out);
+        out->scale = 0;
+        out->mantissa = a.mantissa / b.mantissa;
+        return true;
     default:
-        return small_item(x % y, scale, is_integer, out);
+        out->mantissa = a.mantissa % b.mantissa;
+        return true;
     }
 }
 
@@ -208,12 +173,19 @@ static enum sirix_status exact_arithmetic(struct sirix_work *work, enum sirix_ar
                                           struct sirix_item *out, struct sirix_query_error *err)
 {
     struct exact_run run = {.work = work, .op = op, .a = a, .b = b, .out = out};
+    struct sirix_wide_number x;
+    struct sirix_wide_number y;
+    struct sirix_wide_number result;
 
     if (op >= SIRIX_DIVIDE && sirix_number_sign(b) == 0) {
         return by_zero(err);
     }
-    if (is_small(a) && is_small(b) && small_arithmetic(op, a, b, out)) {
-        return SIRIX_OK;
+    if (sirix_wide_load(a, &x) && sirix_wide_load(b, &y) && wide_arithmetic(op, x, y, &result)) {
+        bool is_integer = sirix_item_is_integer(a) && sirix_item_is_integer(b);
+        bool gives_integer = op == SIRIX_INTEGER_DIVIDE || (is_integer && op != SIRIX_DIVIDE);
+
+        return sirix_wide_store(work, result,
+                                gives_integer ? SIRIX_TYPE_INTEGER : SIRIX_TYPE_DECIMAL, out, err);
     }
     enum sirix_status status =
         sirix_work_tick(work, 1 + digits_of(a) * digits_of(b) / 64, err); /* About quadratic. */

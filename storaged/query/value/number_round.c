@@ -3,6 +3,7 @@
 
 #include "query/value/big.h"
 #include "query/value/number.h"
+#include "query/value/wide.h"
 
 /* Beyond this many places every double is either itself or zero. */
 enum { DOUBLE_PLACES_MAX = 1100 };
@@ -110,6 +111,7 @@ enum sirix_status sirix_number_round(struct sirix_work *work, struct sirix_item 
     bool is_integer = sirix_item_is_integer(item);
     enum sirix_type type = is_integer ? SIRIX_TYPE_INTEGER : SIRIX_TYPE_DECIMAL;
     struct round_run run = {work, item, rounding, precision, type, out};
+    struct sirix_wide_number number = {0};
 
     if (!is_exact(item)) {
         return round_floating(work, item, rounding, precision, out, err);
@@ -125,6 +127,14 @@ enum sirix_status sirix_number_round(struct sirix_work *work, struct sirix_item 
         item.origin = 0;
         *out = item;
         return SIRIX_OK;
+    }
+    if (precision >= 0 && precision <= SIRIX_WIDE_SCALE_MAX && sirix_wide_load(item, &number) &&
+        number.scale > (unsigned)precision) {
+        sirix_wide power = sirix_wide_power10(number.scale - (unsigned)precision);
+
+        number.mantissa = sirix_wide_divide(number.mantissa, power, rounding);
+        number.scale = (unsigned)precision;
+        return sirix_wide_store(work, number, type, out, err);
     }
     return sirix_big_run(work, round_body, &run, err);
 }

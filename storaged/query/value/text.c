@@ -7,6 +7,7 @@
 #include "query/value/datetime.h"
 #include "query/value/item.h"
 #include "query/value/number.h"
+#include "json/number.h"
 
 static struct sirix_bytes literal(const char *text)
 {
@@ -20,12 +21,38 @@ static enum sirix_status settle(struct sirix_work *work, struct sirix_buf *buf,
     return sirix_arena_copy(work->arena, sirix_buf_view(buf), out, &err->base);
 }
 
+/* Integers and decimals that are kept inline; a decimal has no zeros at its end as a string. */
+static size_t print_small(struct sirix_item item, char to[SIRIX_JSON_DECIMAL_TEXT_BYTES])
+{
+    int64_t mantissa = item.value.integer;
+    uint8_t scale = item.kind == SIRIX_ITEM_DECIMAL ? item.scale : 0;
+
+    while (scale > 0 && mantissa % 10 == 0) {
+        mantissa /= 10;
+        scale--;
+    }
+    return scale == 0 ? sirix_json_number_format_integer(mantissa, to)
+                      : sirix_json_number_format_decimal(mantissa, scale, to);
+}
+
 static enum sirix_status number_text(struct sirix_work *work, struct sirix_item item,
                                      struct sirix_bytes *out, struct sirix_query_error *err)
 {
     struct sirix_buf buf;
+    char text[SIRIX_DOUBLE_TEXT_BYTES];
+    struct sirix_bytes bytes = {.data = text, .len = 0};
 
-    item.flags = 0; /* As a string a decimal has no zeros at its end. */
+    static_assert((size_t)SIRIX_DOUBLE_TEXT_BYTES >= (size_t)SIRIX_JSON_DECIMAL_TEXT_BYTES,
+                  "room for both");
+    if (item.kind == SIRIX_ITEM_INTEGER || item.kind == SIRIX_ITEM_DECIMAL) {
+        bytes.len = print_small(item, text);
+    } else if (item.kind == SIRIX_ITEM_DOUBLE) {
+        bytes.len = sirix_double_print(item.value.number, text);
+    }
+    if (bytes.len != 0) {
+        return sirix_arena_copy(work->arena, bytes, out, &err->base);
+    }
+    item.flags = 0;
     sirix_buf_init(&buf, SIZE_MAX);
     enum sirix_status status = sirix_number_print(work, item, &buf, err);
     if (status == SIRIX_OK) {
