@@ -70,16 +70,21 @@ static const struct rule operators[] = {
     {NULL, NULL, SIRIX_TOKEN_ARROW, LEVEL_ARROW, SIRIX_AST_CALL, SIRIX_AST_OP_NONE},
 };
 
-/* The operator at hand, or NULL. */
+/* The operator at hand, or NULL. This is asked behind every value, once a rank. */
 static const struct rule *find_operator(struct parser *parser)
 {
-    enum sirix_token_kind kind = parser->token.kind;
+    const enum sirix_token_kind kind = parser->token.kind;
+    const char *first = (const char *)parser->text.data + parser->token.start;
 
+    if (kind == SIRIX_TOKEN_END) {
+        return NULL;
+    }
     for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
         const struct rule *found = &operators[i];
 
         if (found->token != kind ||
-            (kind == SIRIX_TOKEN_NAME && !parser_at_word(parser, found->word))) {
+            (kind == SIRIX_TOKEN_NAME &&
+             (found->word[0] != *first || !parser_at_word(parser, found->word)))) {
             continue;
         }
         if (found->second != NULL && !parser_at_words(parser, found->word, found->second)) {
