@@ -124,6 +124,9 @@ class Server:
                 if not line:
                     raise Mismatch(f"sirix-mcp ended while it owed an answer to {method}")
                 answer = parse(line.decode())
+                if answer.get("method") == "elicitation/create":
+                    self.say_yes(answer)
+                    continue
                 if isinstance(answer.get("id"), Number) and answer["id"].text == str(self.next_id):
                     break
         finally:
@@ -131,6 +134,13 @@ class Server:
         if "error" in answer:
             raise Mismatch(f"{method}: {short(answer['error'], 300)}")
         return answer["result"]
+
+    def say_yes(self, question):
+        """The part of the person whom a host would ask before data is destroyed."""
+        shown = question["params"]["message"].split("\n")[0]
+        print(f"      asked: {short(shown, 100)}\n      yes")
+        self.send({"jsonrpc": "2.0", "id": question["id"], "result": {
+            "action": "accept", "content": {"confirm": True}}})
 
     def call(self, tool, **arguments):
         result = self.request("tools/call", {"name": tool, "arguments": arguments})
@@ -338,7 +348,7 @@ class Agent:
         self.server = Server(command)
         self.say("initialize: " + " ".join(command))
         answer = self.server.request("initialize", {
-            "protocolVersion": "2025-11-25", "capabilities": {},
+            "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
             "clientInfo": {"name": "agent.py", "version": "1"}})
         self.server.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         print(f"      {answer['serverInfo']['name']} {answer['serverInfo']['version']}, protocol "

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "audit_command.h"
 #include "backend/backend.h"
 #include "base/log.h"
 #include "guard/options.h"
@@ -293,6 +294,9 @@ int sirix_gateway_main(int argc, char **argv, const struct sirix_mcp_registry *r
     int ready_fd = -1;
     int code = EXIT_USAGE;
 
+    if (argc > 1 && strcmp(argv[1], "audit") == 0) {
+        return sirix_audit_command(argc, argv);
+    }
     if (sirix_options_parse(argc, argv, &options, &err) != SIRIX_OK) {
         return complain(&err);
     }

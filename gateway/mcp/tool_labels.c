@@ -1,5 +1,6 @@
 /* Tools about snapshots (labels) and branches. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/name.h"
 #include "mcp/confirm.h"
@@ -255,7 +256,12 @@ static enum sirix_status preview_promote(struct sirix_mcp_call *call, const void
     };
     const struct sirix_view branch = {.kind = SIRIX_VIEW_BRANCH, .name = request->branch};
 
-    return sirix_mcp_preview_diff(call, &target, &branch, "Promote a branch", out, err);
+    enum sirix_status status =
+        sirix_mcp_preview_diff(call, &target, &branch, "Promote a branch", out, err);
+    if (status != SIRIX_OK && err != NULL && strncmp(err->field, "from", 4) == 0) {
+        sirix_error_set_field(err, "target");
+    }
+    return status;
 }
 
 enum sirix_status sirix_tool_promote(struct sirix_mcp_call *call, struct sirix_error *err)

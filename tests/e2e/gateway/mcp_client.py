@@ -87,6 +87,12 @@ class Gateway:
         assert "result" in answer and not answer["result"]["isError"], answer
         return answer["result"]["structuredContent"]
 
+    def confirm(self, tool, **arguments):
+        """The answer of a call that is shown first, and done by the second call."""
+        shown = self.call(tool, **arguments)
+        assert shown["changed"] is False and shown["preview"], shown
+        return self.call(tool, **arguments, confirmToken=shown["confirmToken"])
+
     def fail(self, tool, **arguments):
         """The facts of a call that must be refused by the tool."""
         answer = self.call_raw(tool, **arguments)

@@ -35,8 +35,10 @@ class Clients(Case):
                 self.play(sdk, mode, "stdio", PROGRAMS["mcp"], self.data)
 
     def test_both_sdks_do_an_agents_work_over_http(self):
+        # Over HTTP nothing is known of clients of the legacy era, so they cannot be asked.
+        two_step = self.file("two_step.json", '{"server":{"confirm":"two-step"}}')
         reader, writer = (Server("--database-path", self.data, *more)
-                          for more in ((), ("--read-write",)))
+                          for more in ((), ("--read-write", "--config", two_step)))
         self.gateways += [reader, writer]
         for sdk, mode in CLIENTS:
             with self.subTest(f"{sdk} {mode}"):

@@ -208,7 +208,7 @@ class Tools(Case):
                                 position="last_child", data={"name": "Carol"}, message="add")
         name = users["children"][0]["children"][0]
         updated = gateway.call("sirix_update", **WHERE, nodeKey=name["nodeKey"], value="Alicia")
-        deleted = gateway.call("sirix_delete", **WHERE, nodeKey=keys[1], message="remove Bob")
+        deleted = gateway.confirm("sirix_delete", **WHERE, nodeKey=keys[1], message="remove Bob")
         diff = gateway.call("sirix_diff", **WHERE, from_snapshot="before-cleanup",
                             to_revision=deleted["revision"])
 
@@ -223,7 +223,7 @@ class Tools(Case):
                          ("Alice", "Alicia"))
         self.assertEqual(kinds["update"]["path"], "/users/[0]/name")
 
-        reverted = gateway.call("sirix_revert", **WHERE, snapshot="before-cleanup")
+        reverted = gateway.confirm("sirix_revert", **WHERE, snapshot="before-cleanup")
         self.assertEqual(reverted["message"], "Reverted to revision 2 (new revision 6)")
         self.assertEqual(self.ctl("export", "db/users").strip(), USERS)
         moved = gateway.call("sirix_create_snapshot", **WHERE, name="main", revision=5)
@@ -246,7 +246,7 @@ class Tools(Case):
         self.assertEqual(gateway.call("sirix_read_node", **WHERE, branch="try")["value"]["x"], 1)
         names = [b["name"] for b in gateway.call("sirix_list_branches", **WHERE)["branches"]]
         self.assertEqual(sorted(names), ["main", "try"])
-        gateway.call("sirix_promote", **WHERE, branch="try")
+        gateway.confirm("sirix_promote", **WHERE, branch="try")
         self.assertEqual(gateway.call("sirix_read_node", **WHERE)["value"]["x"], 1)
         gateway.call("sirix_delete_branch", **WHERE, name="try")
 
@@ -619,9 +619,7 @@ class Process(Case):
         shown = json.loads(done.stdout)["server"]
         self.assertEqual(shown["denyDatabases"], ["credentials", "secrets"])
         self.assertEqual((shown["name"], shown["maxResultBytes"]), ("sirixdb-mcp", 40960))
-        warned = [json.loads(line) for line in done.stderr.decode().splitlines()]
-        self.assertEqual([line["key"] for line in warned],
-                         ["confirmDestructive", "auditLog", "auditLogPath"])
+        self.assertEqual(done.stderr, b"")
         again = self.run_mcp("--check-config", "--config", self.file("again.json",
                                                                      done.stdout.decode()))
         self.assertEqual(json.loads(again.stdout)["server"], shown)

@@ -59,6 +59,11 @@ async function call(client, name, more = {}) {
   assert.equal(result.isError, false, JSON.stringify(result));
   const text = result.content[0].text.split("\n");
   assert.deepEqual(JSON.parse(text.slice(2, -1).join("\n")), result.structuredContent);
+  const { confirmToken } = result.structuredContent;
+  if (confirmToken !== undefined) {
+    assert.equal(more.confirmToken, undefined);
+    return call(client, name, { ...more, confirmToken });
+  }
   return result.structuredContent;
 }
 
