@@ -275,6 +275,25 @@ static float float_of(enum sirix_arithmetic op, float a, float b)
     }
 }
 
+/* Integers in registers; false when the result does not fit, or is none. */
+static bool small_arithmetic(enum sirix_arithmetic op, int64_t a, int64_t b, struct sirix_item *out)
+{
+    int64_t result = 0;
+    bool overflows = true;
+
+    if (op == SIRIX_ADD) {
+        overflows = __builtin_add_overflow(a, b, &result);
+    } else if (op == SIRIX_SUBTRACT) {
+        overflows = __builtin_sub_overflow(a, b, &result);
+    } else if (op == SIRIX_MULTIPLY) {
+        overflows = __builtin_mul_overflow(a, b, &result);
+    }
+    if (!overflows) {
+        *out = sirix_item_integer(result);
+    }
+    return !overflows;
+}
+
 /* An operand as an atomic value, an untyped one as a double. */
 static enum sirix_status prepare(struct sirix_work *work, struct sirix_item *item,
                                  struct sirix_query_error *err)
@@ -317,6 +336,10 @@ enum sirix_status sirix_item_arithmetic(struct sirix_work *work, enum sirix_arit
 {
     enum sirix_status status = SIRIX_OK;
 
+    if (a.kind == SIRIX_ITEM_INTEGER && b.kind == SIRIX_ITEM_INTEGER &&
+        small_arithmetic(op, a.value.integer, b.value.integer, out)) {
+        return SIRIX_OK;
+    }
     if (is_exact(a) && is_exact(b)) {
         return exact_arithmetic(work, op, a, b, out, err);
     }

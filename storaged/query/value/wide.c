@@ -3,25 +3,13 @@
 
 sirix_wide sirix_wide_power10(unsigned exponent)
 {
-    static const int64_t small[] = {1,
-                                    10,
-                                    100,
-                                    1000,
-                                    10000,
-                                    100000,
-                                    1000000,
-                                    10000000,
-                                    100000000,
-                                    1000000000,
-                                    10000000000,
-                                    100000000000,
-                                    1000000000000,
-                                    10000000000000,
-                                    100000000000000,
-                                    1000000000000000,
-                                    10000000000000000,
-                                    100000000000000000,
-                                    1000000000000000000};
+    /* clang-format off */
+    static const int64_t small[] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
+        100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
+        10000000000000000, 100000000000000000, 1000000000000000000,
+    };
+    /* clang-format on */
 
     assert(exponent <= SIRIX_WIDE_SCALE_MAX);
 
@@ -55,12 +43,19 @@ bool sirix_wide_load(struct sirix_item item, struct sirix_wide_number *to)
     return true;
 }
 
-/* Takes zeros off the end: most numbers have none, which the first look tells. */
+/* Takes zeros off the end: most numbers have none, others many. */
 static void strip_zeros(struct sirix_wide_number *number)
 {
-    while (number->scale > 0 && number->mantissa % 10 == 0) {
-        number->mantissa /= 10;
-        number->scale--;
+    if (number->mantissa % 10 != 0) {
+        return;
+    }
+    for (unsigned step = 16; step != 0; step /= 2) {
+        sirix_wide power = sirix_wide_power10(step);
+
+        while (number->scale >= step && number->mantissa % power == 0) {
+            number->mantissa /= power;
+            number->scale -= step;
+        }
     }
 }
 
