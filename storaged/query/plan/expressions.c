@@ -225,6 +225,21 @@ static struct sirix_plan *word(struct builder *builder, const struct sirix_ast *
     return bare_name(builder, &as_name);
 }
 
+/* a, b, exit returning e: what stands before the exit is returned with it. */
+static struct sirix_plan *exit_with_all(struct builder *builder, const struct sirix_ast *ast)
+{
+    struct sirix_plan *node = builder_plain(builder, SIRIX_PLAN_SEQUENCE, ast);
+    struct sirix_plan *last = node == NULL ? NULL : node->children[node->child_count - 1];
+
+    if (last == NULL) {
+        return NULL;
+    }
+    node->children[node->child_count - 1] = last->children[0];
+    last->children[0] = node;
+    last->flags |= node->flags;
+    return last;
+}
+
 static struct sirix_plan *sequence(struct builder *builder, const struct sirix_ast *ast)
 {
     if (ast->child_count == 0) {
@@ -234,6 +249,9 @@ static struct sirix_plan *sequence(struct builder *builder, const struct sirix_a
             node->flags |= BUILDER_VACUOUS;
         }
         return node;
+    }
+    if (ast->children[ast->child_count - 1]->kind == SIRIX_AST_EXIT) {
+        return exit_with_all(builder, ast);
     }
     return builder_plain(builder, SIRIX_PLAN_SEQUENCE, ast);
 }

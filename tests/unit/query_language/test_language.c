@@ -20,6 +20,8 @@ struct language_case {
 };
 
 static const struct language_case cases[] = {
+    {"exit returning 1; 2", "1", NULL},
+    {"0, exit returning (1, 2); 3", "0\n1\n2", NULL},
     {"declare context item as xs:string := 1; .", NULL, "XPTY0004"},
     {"declare context item as xs:integer := 1; . + 1", "2", NULL},
     {"declare context item := (1, 2); .", NULL, "XPTY0004"},
