@@ -18,7 +18,7 @@ static uint64_t advance(uint64_t *state)
 
 static double to_unit(uint64_t bits)
 {
-    return (double)(bits >> 11) * 0x1p-53;
+    return (double)(bits >> 11) * 1.1102230246251565e-16;
 }
 
 static uint64_t state_argument(const struct sirix_call *call)

@@ -8,6 +8,8 @@
 #include "query/value/datetime.h"
 #include "query/value/number.h"
 
+static const double int64_end = 9223372036854775808.0; /* 2^63 */
+
 /* How two atomics compare: an order, equality only, or not at all. */
 enum relation {
     RELATION_NONE,
@@ -220,7 +222,7 @@ static uint64_t hash_number(const struct sirix_work *work, struct sirix_item ite
             return hash_word(work, SIRIX_ITEM_INTEGER, (uint64_t)whole);
         }
     }
-    if (value >= -0x1p63 && value < 0x1p63 && value == trunc(value)) {
+    if (value >= -int64_end && value < int64_end && value == trunc(value)) {
         return hash_word(work, SIRIX_ITEM_INTEGER, (uint64_t)(int64_t)value);
     }
     if (isnan(value)) {

@@ -8,6 +8,8 @@
 /* The largest powers of ten that fit a limb and that a double holds exactly. */
 enum { LIMB_DIGITS = 19, EXACT_POWERS = 22, WIDE = 8, DOUBLE_WIDE = 2 * WIDE };
 
+static const double int64_end = 9223372036854775808.0; /* 2^63 */
+
 static const double exact_powers[EXACT_POWERS + 1] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -371,7 +373,7 @@ bool sirix_number_to_i64(struct sirix_item item, int64_t *out)
     }
     double value = sirix_number_to_double(item);
 
-    if (!(value >= -0x1p63 && value < 0x1p63) || value != trunc(value)) {
+    if (!(value >= -int64_end && value < int64_end) || value != trunc(value)) {
         return false;
     }
     *out = (int64_t)value;
