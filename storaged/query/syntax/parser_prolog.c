@@ -147,41 +147,54 @@ static bool is_known_annotation(const struct sirix_ast_name *name)
     return name->prefix.len != 0 || name->has_uri;
 }
 
+static bool refuse(struct parser *parser, const struct sirix_token *place, const char *code,
+                   const char *message)
+{
+    parser_fail_at(parser, place, code, message);
+    return false;
+}
+
+/* One annotation behind its %. Which of sequential and nonsequential were seen is kept apart. */
+static bool read_annotation(struct parser *parser, uint32_t *flags, uint32_t *order)
+{
+    static const struct {
+        const char *name;
+        uint32_t flag;
+    } known[] = {
+        {"public", SIRIX_AST_PUBLIC},
+        {"private", SIRIX_AST_PRIVATE},
+        {"updating", SIRIX_AST_UPDATING},
+        {"assignable", SIRIX_AST_ASSIGNABLE},
+    };
+    struct sirix_token place = parser->token;
+    struct sirix_ast_name *name = parser_advance(parser) ? parser_name(parser) : NULL;
+
+    if (name == NULL || !skip_literals(parser)) {
+        return false;
+    }
+    if (!is_known_annotation(name)) {
+        return refuse(parser, &place, "XQST0045",
+                      "the namespace of this annotation is not for queries");
+    }
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        *flags |= is_bytes(name->local, known[i].name) ? known[i].flag : 0;
+    }
+    *order |= is_bytes(name->local, "sequential") ? 1u : 0;
+    *order |= is_bytes(name->local, "nonsequential") ? 2u : 0;
+    if (*order == 3) {
+        return refuse(parser, &place, "XQAN0001",
+                      "a function is either sequential or nonsequential");
+    }
+    return (*flags & SIRIX_AST_PUBLIC) == 0 || (*flags & SIRIX_AST_PRIVATE) == 0 ||
+           refuse(parser, &place, "XQST0106", "a function is either public or private");
+}
+
 bool parser_annotations(struct parser *parser, uint32_t *flags)
 {
-    bool is_sequential = false;
-    bool is_nonsequential = false;
+    uint32_t order = 0;
 
     while (parser_at(parser, SIRIX_TOKEN_PERCENT)) {
-        struct sirix_token place = parser->token;
-        struct sirix_ast_name *name = parser_advance(parser) ? parser_name(parser) : NULL;
-
-        if (name == NULL || !skip_literals(parser)) {
-            return false;
-        }
-        if (!is_known_annotation(name)) {
-            parser_fail_at(parser, &place, "XQST0045",
-                           "the namespace of this annotation is not for queries");
-            return false;
-        }
-        is_sequential = is_sequential || is_bytes(name->local, "sequential");
-        is_nonsequential = is_nonsequential || is_bytes(name->local, "nonsequential");
-        if (is_bytes(name->local, "public")) {
-            *flags |= SIRIX_AST_PUBLIC;
-        } else if (is_bytes(name->local, "private")) {
-            *flags |= SIRIX_AST_PRIVATE;
-        } else if (is_bytes(name->local, "updating")) {
-            *flags |= SIRIX_AST_UPDATING;
-        } else if (is_bytes(name->local, "assignable")) {
-            *flags |= SIRIX_AST_ASSIGNABLE;
-        }
-        if (is_sequential && is_nonsequential) {
-            parser_fail_at(parser, &place, "XQAN0001",
-                           "a function is either sequential or nonsequential");
-            return false;
-        }
-        if ((*flags & SIRIX_AST_PUBLIC) != 0 && (*flags & SIRIX_AST_PRIVATE) != 0) {
-            parser_fail_at(parser, &place, "XQST0106", "a function is either public or private");
+        if (!read_annotation(parser, flags, &order)) {
             return false;
         }
     }
