@@ -366,6 +366,17 @@ static enum sirix_status evaluate(struct sirix_query *query, struct sirix_query_
     return status;
 }
 
+/* Arenas do not know what they are of. */
+static void name_limit(struct sirix_query *query)
+{
+    struct sirix_error *base = &query->error.base;
+
+    if (query->status == SIRIX_EXHAUSTED && base->reason == SIRIX_REASON_SIZE_LIMIT &&
+        base->field[0] == '\0') {
+        sirix_error_set_field(base, "memory_bytes");
+    }
+}
+
 static void work(void *context)
 {
     struct sirix_query *query = context;
@@ -378,6 +389,7 @@ static void work(void *context)
             query->phase = PHASE_RUNNING;
             query->status = evaluate(query, &query->error);
         }
+        name_limit(query);
     }
     query->phase = PHASE_ENDED;
 }

@@ -241,10 +241,10 @@ static void every_limit_has_a_name(void **state)
          "! exhausted items_visited"},
         {"count(for $x in 1 to 3 return let $s := (for $y in 1 to 600000 return [$y]) "
          "return $s[1])",
-         "! exhausted size_limit"},
+         "! exhausted memory_bytes"},
         {"try { count(for $x in 1 to 3 return let $s := (for $y in 1 to 600000 return [$y]) "
          "return $s[1]) } catch * { 1 }",
-         "! exhausted size_limit"},
+         "! exhausted memory_bytes"},
     };
     struct query_fixture f;
 
