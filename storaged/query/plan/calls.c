@@ -5,9 +5,10 @@
 #include "query/plan/builder.h"
 #include "query/syntax/lexer.h"
 
-/* What a call is of; one of the three is set. */
+/* What a call is of; one of the first four is set. */
 struct target {
     const struct sirix_function *library;
+    bool is_explain; /* sdb:explain(): only the run can do it, so it is in no library. */
     struct sirix_plan_function *user;
     bool is_constructor;
     enum sirix_type type;
@@ -354,6 +355,11 @@ static bool find_function(struct builder *builder, const struct sirix_ast *ast, 
         find_library(builder, ast->name, arity, out)) {
         return true;
     }
+    out->is_explain = out->ns == SIRIX_NS_SDB && ast->kind == SIRIX_AST_CALL &&
+                      (arity == 1 || arity == 2) && builder_bytes_are(name.local, "explain");
+    if (out->is_explain) {
+        return true;
+    }
     if (!is_plain && out->ns == SIRIX_NS_NONE) {
         out->ns = SIRIX_NS_ERR; /* None of the library's: nothing is there. */
     }
@@ -367,16 +373,13 @@ static enum sirix_plan_special special_of(const struct sirix_function *function,
 {
     struct sirix_bytes name = {function->name, strlen(function->name)};
 
-    if (function->ns == SIRIX_NS_FN && arity == 0 && builder_bytes_are(name, "position")) {
+    if (function->ns != SIRIX_NS_FN || arity != 0) {
+        return SIRIX_SPECIAL_NONE;
+    }
+    if (builder_bytes_are(name, "position")) {
         return SIRIX_SPECIAL_POSITION;
     }
-    if (function->ns == SIRIX_NS_FN && arity == 0 && builder_bytes_are(name, "last")) {
-        return SIRIX_SPECIAL_LAST;
-    }
-    if (function->ns == SIRIX_NS_SDB && builder_bytes_are(name, "explain")) {
-        return SIRIX_SPECIAL_EXPLAIN;
-    }
-    return SIRIX_SPECIAL_NONE;
+    return builder_bytes_are(name, "last") ? SIRIX_SPECIAL_LAST : SIRIX_SPECIAL_NONE;
 }
 
 /* What a call of the library asks of the focus. */
@@ -400,6 +403,8 @@ static void set_target(struct sirix_plan *node, const struct target *target, siz
 {
     if (target->user != NULL) {
         node->user = target->user;
+    } else if (target->is_explain) {
+        node->special = SIRIX_SPECIAL_EXPLAIN;
     } else if (target->is_constructor) {
         node->typed = true;
         node->type = (struct sirix_sequence_type){.type = target->type,
@@ -418,6 +423,9 @@ static enum sirix_plan_kind call_kind(const struct target *target, size_t arity)
     }
     if (target->is_constructor) {
         return SIRIX_PLAN_CALL_CAST;
+    }
+    if (target->is_explain) {
+        return SIRIX_PLAN_CALL_SPECIAL;
     }
     return special_of(target->library, arity) != SIRIX_SPECIAL_NONE ? SIRIX_PLAN_CALL_SPECIAL
                                                                     : SIRIX_PLAN_CALL;
@@ -478,6 +486,10 @@ struct sirix_plan *builder_call(struct builder *builder, const struct sirix_ast 
 
     if (!find_function(builder, ast, ast->child_count, &target)) {
         return NULL;
+    }
+    if (is_partial && target.is_explain) {
+        return builder_fail(builder, ast->line, ast->column, "XPST0017",
+                            "sdb:explain is no function item: it is given all its arguments");
     }
     if (is_qname_literal(&target, ast)) {
         return qname_literal(builder, ast);
