@@ -70,4 +70,11 @@ enum sirix_status sirix_flwor_join_give(struct sirix_run *run, struct sirix_flwo
                                         struct sirix_flwor *flwor, uint32_t clause,
                                         struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
+/* Values that are equal have one hash: numbers of all kinds meet as doubles. */
+uint64_t sirix_join_hash(struct sirix_run *run, struct sirix_item key);
+/* The key that an expression gives; *out_one false: there are several, or it is nothing that compares. */
+enum sirix_status sirix_join_key(struct sirix_run *run, const struct sirix_plan *plan,
+                                 struct sirix_item *out, bool *out_one,
+                                 struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
 #endif

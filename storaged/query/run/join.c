@@ -187,7 +187,7 @@ enum sirix_status sirix_flwor_join_find(struct sirix_run *run, struct sirix_flwo
 /* --- Building -------------------------------------------------------------------------------------- */
 
 /* Values that are equal have one hash: numbers of all kinds meet as doubles. */
-static uint64_t hash_of(struct sirix_run *run, struct sirix_item key)
+uint64_t sirix_join_hash(struct sirix_run *run, struct sirix_item key)
 {
     if (sirix_item_is_numeric(key) && key.kind != SIRIX_ITEM_DOUBLE) {
         key = sirix_item_double(sirix_number_to_double(key));
@@ -199,9 +199,9 @@ static uint64_t hash_of(struct sirix_run *run, struct sirix_item key)
 }
 
 /* The key of the tuple at hand; *out_one false: there are several, or it is nothing that compares. */
-static enum sirix_status key_of(struct sirix_run *run, const struct sirix_plan *plan,
-                                struct sirix_item *out, bool *out_one,
-                                struct sirix_query_error *err)
+enum sirix_status sirix_join_key(struct sirix_run *run, const struct sirix_plan *plan,
+                                 struct sirix_item *out, bool *out_one,
+                                 struct sirix_query_error *err)
 {
     struct sirix_sequence value = {0};
     enum sirix_status status = sirix_run_all(run, plan, &value, err);
@@ -251,10 +251,10 @@ static enum sirix_status hash_items(struct sirix_run *run, struct sirix_flwor_jo
         }
         status = sirix_work_tick(&run->work, 1, err);
         if (status == SIRIX_OK) {
-            status = key_of(run, join->inner_key, &key, &one, err);
+            status = sirix_join_key(run, join->inner_key, &key, &one, err);
         }
         if (status == SIRIX_OK && key.kind != SIRIX_ITEM_NONE && one) {
-            put(join, hash_of(run, key), (uint32_t)i);
+            put(join, sirix_join_hash(run, key), (uint32_t)i);
         }
         join->given_up = !one;
         sirix_run_turn_end(run, &turn);
@@ -326,7 +326,7 @@ enum sirix_status sirix_flwor_join_give(struct sirix_run *run, struct sirix_flwo
     enum sirix_status status = join->built ? SIRIX_OK : build(run, join, err);
 
     if (status == SIRIX_OK) {
-        status = key_of(run, join->outer_key, &key, &one, err);
+        status = sirix_join_key(run, join->outer_key, &key, &one, err);
     }
     if (status == SIRIX_OK && (join->given_up || !one)) {
         for (size_t i = 0; i < join->items.count && status == SIRIX_OK; i++) {
@@ -337,7 +337,7 @@ enum sirix_status sirix_flwor_join_give(struct sirix_run *run, struct sirix_flwo
     if (status != SIRIX_OK || key.kind == SIRIX_ITEM_NONE) {
         return status;
     }
-    const uint64_t hash = hash_of(run, key);
+    const uint64_t hash = sirix_join_hash(run, key);
     size_t at = (size_t)hash & (join->table_size - 1);
     while (join->table[at].first != 0 && join->table[at].hash != hash) {
         at = (at + 1) & (join->table_size - 1);

@@ -250,9 +250,14 @@ enum sirix_status sirix_run_predicate(struct sirix_run *run, const struct sirix_
     };
     struct sirix_sequence base = {0};
     enum sirix_status status = SIRIX_OK;
+    bool known = false;
 
     if ((condition->flags & focus_flags) == 0) {
         return constant(run, plan, sink, err);
+    }
+    status = sirix_run_lookup(run, plan, sink, &known, err);
+    if (status != SIRIX_OK || known) {
+        return status;
     }
     filter.numbers =
         plan->kind == SIRIX_PLAN_PREDICATE || (condition->flags & SIRIX_PLAN_USES_CONTEXT) == 0;

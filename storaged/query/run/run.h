@@ -296,6 +296,10 @@ enum sirix_status sirix_run_path(struct sirix_run *run, const struct sirix_plan 
 enum sirix_status sirix_run_predicate(struct sirix_run *run, const struct sirix_plan *plan,
                                       struct sirix_sink *sink,
                                       struct sirix_query_error *err) SIRIX_MUST_CHECK;
+/* lookup.c: a filter by equality through a table; *out_known false: it is none, or not yet. */
+enum sirix_status sirix_run_lookup(struct sirix_run *run, const struct sirix_plan *plan,
+                                   struct sirix_sink *sink, bool *out_known,
+                                   struct sirix_query_error *err) SIRIX_MUST_CHECK;
 /* The field of one item by a FIELD node's key; kind NONE: none. */
 enum sirix_status sirix_run_field_of(struct sirix_run *run, const struct sirix_plan *plan,
                                      const struct sirix_item *base, struct sirix_item *out,

@@ -86,6 +86,13 @@ static void values_of_the_store_come_back_as_they_were_put(void **state)
         {"sdb:hash($$.users[0]) eq sdb:hash($$.users[1])", "false"},
         {"sdb:nodekey({\"a\":1}.a)", "! XPTY0004"},
         {"sdb:author-name($$)", "\"tester\""},
+        {"let $u := $$.users for $n in (\"Bo\",\"Ann\",\"x\",\"Bo\",\"Ann\",()) "
+         "return $u[][$$.name eq $n].age",
+         "25\n31\n25\n31"},
+        {"let $u := $$.users for $n in (25,31,1000,7,25.0,1e3) return $u[][$n = $$.age].name",
+         "\"Bo\"\n\"Ann\"\n\"C\\\"y\\u0001\"\n\"Bo\"\n\"C\\\"y\\u0001\""},
+        {"let $u := $$.users for $n in 1 to 9 return head($u[][$$.name eq \"Ann\"].tags[0])",
+         "\"x\"\n\"x\"\n\"x\"\n\"x\"\n\"x\"\n\"x\"\n\"x\"\n\"x\"\n\"x\""},
     };
     struct query_fixture f;
 
