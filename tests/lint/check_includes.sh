@@ -27,8 +27,9 @@ storaged/query/plan      base/ json/ query/error.h query/syntax/ query/value/ qu
 storaged/query           base/ json/ store/ query/
 storaged/auth            base/ auth/
 storaged/service         base/ json/ store/ query/query.h query/catalogue.h query/error.h service/
+storaged/sql             base/ json/ store/ query/node/stored.h service/ sql/
 storaged/ops             base/ store/ service/ ops/
-storaged/rpc             base/ service/ auth/ rpc/ sirix/descriptors.h .pb-c.h
+storaged/rpc             base/ service/ sql/sql.h auth/ rpc/ sirix/descriptors.h .pb-c.h
 storaged/app             base/ rpc/ ops/ auth/ service/ app/
 storaged/main.c          app/
 gateway                  base/ json/ sirix/ app.h transport/ jsonrpc/ mcp/ guard/ backend/
@@ -41,6 +42,7 @@ zstd\.h           ^storaged/store/|^tests/
 gmp\.h            ^storaged/query/value/|^tests/
 pcre2\.h          ^storaged/query/value/|^tests/
 utf8proc\.h       ^storaged/query/value/|^tests/
+sqlite3\.h        ^storaged/sql/|^tests/
 grpc/             ^storaged/rpc/|^client/lib/|^tests/
 protobuf-c/       ^storaged/rpc/|^client/lib/|^tests/
 microhttpd\.h     ^gateway/transport/|^tests/

@@ -1,0 +1,223 @@
+/* The order matters: what is needed later is made before the door is shut. */
+#include "sql/lock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sql/modules.h"
+
+enum { SET_UP_BYTES_MAX = 16 * 1024, PROGRESS_STEPS = 1000 };
+
+static enum sirix_status engine_failed(struct sirix_sql_session *session, const char *doing,
+                                       struct sirix_error *err)
+{
+    const int code = session->db == NULL ? SQLITE_NOMEM : sqlite3_errcode(session->db);
+
+    if (session->failed) {
+        if (err != NULL) {
+            *err = session->error;
+        }
+        return session->error.status;
+    }
+    return sirix_fail(err, code == SQLITE_NOMEM ? SIRIX_NO_MEMORY : SIRIX_INTERNAL, "%s: %s", doing,
+                      session->db == NULL ? "no memory" : sqlite3_errmsg(session->db));
+}
+
+/* Runs a text of our own. */
+static enum sirix_status set_up(struct sirix_sql_session *session, const char *text,
+                                struct sirix_error *err)
+{
+    session->setting_up = true;
+    const int rc = sqlite3_exec(session->db, text, NULL, NULL, NULL);
+    session->setting_up = false;
+    return rc == SQLITE_OK ? SIRIX_OK : engine_failed(session, "set a connection up", err);
+}
+
+/* --- Limits --------------------------------------------------------------------------------------- */
+
+static void set_limits(sqlite3 *db)
+{
+    enum {
+        EXPRESSION_DEPTH = 100,
+        COMPOUNDS = 20,
+        OPERATIONS = 25000,
+        ARGUMENTS = 32,
+        PATTERN_BYTES = 200,
+        VARIABLES = 64,
+    };
+    static const struct {
+        int which;
+        int value;
+    } limits[] = {
+        {SQLITE_LIMIT_LENGTH, SIRIX_SQL_VALUE_BYTES_MAX},
+        {SQLITE_LIMIT_SQL_LENGTH, SIRIX_SQL_TEXT_BYTES_MAX},
+        {SQLITE_LIMIT_COLUMN, SIRIX_SQL_COLUMNS_MAX},
+        {SQLITE_LIMIT_EXPR_DEPTH, EXPRESSION_DEPTH},
+        {SQLITE_LIMIT_COMPOUND_SELECT, COMPOUNDS},
+        {SQLITE_LIMIT_VDBE_OP, OPERATIONS},
+        {SQLITE_LIMIT_FUNCTION_ARG, ARGUMENTS},
+        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_BYTES},
+        {SQLITE_LIMIT_VARIABLE_NUMBER, VARIABLES},
+        {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+        {SQLITE_LIMIT_WORKER_THREADS, 0},
+        {SQLITE_LIMIT_ATTACHED, 0}, /* Once information_schema is there. */
+    };
+
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        (void)sqlite3_limit(db, limits[i].which, limits[i].value);
+    }
+}
+
+static int on_progress(void *context)
+{
+    struct sirix_sql_session *session = context;
+    struct sirix_error err = {0};
+
+    if (sirix_sql_tick(session, &err) == SIRIX_OK) {
+        return 0;
+    }
+    (void)sirix_sql_failed(session, &err);
+    return 1;
+}
+
+/* --- Opening -------------------------------------------------------------------------------------- */
+
+static enum sirix_status add_modules(struct sirix_sql_session *session,
+                                     struct sirix_sql_connection *connection,
+                                     struct sirix_buf *touch, struct sirix_error *err)
+{
+    size_t used = 0;
+    int rc = sqlite3_create_module_v2(session->db, "sirix_table", &sirix_sql_table_module, session,
+                                      NULL);
+    enum sirix_status status = SIRIX_OK;
+
+    for (size_t i = 0; rc == SQLITE_OK && status == SIRIX_OK && sirix_sql_lists[i] != NULL; i++) {
+        const struct sirix_sql_list *list = sirix_sql_lists[i];
+
+        if (list == &sirix_sql_node_columns) {
+            rc = sqlite3_create_module_v2(session->db, list->name, &sirix_sql_node_module, session,
+                                          NULL);
+        } else {
+            connection->lists[used] =
+                (struct sirix_sql_list_context){.session = session, .list = list};
+            rc = sqlite3_create_module_v2(session->db, list->name, &sirix_sql_list_module,
+                                          &connection->lists[used++], NULL);
+        }
+        status = sirix_buf_printf(touch, err, "SELECT 1 FROM %s LIMIT 0;", list->name);
+    }
+    const struct sirix_sql_list *const schema[] = {&sirix_sql_list_tables, &sirix_sql_list_columns};
+    const char *const names[] = {"sirix_tables", "sirix_columns"};
+    for (size_t i = 0; rc == SQLITE_OK && i < 2; i++) {
+        connection->lists[used] =
+            (struct sirix_sql_list_context){.session = session, .list = schema[i]};
+        rc = sqlite3_create_module_v2(session->db, names[i], &sirix_sql_list_module,
+                                      &connection->lists[used++], NULL);
+    }
+    if (rc != SQLITE_OK) {
+        return engine_failed(session, "register the relations", err);
+    }
+    return status;
+}
+
+enum sirix_status sirix_sql_connection_open(struct sirix_sql_session *session,
+                                            struct sirix_sql_connection *connection,
+                                            struct sirix_error *err)
+{
+    struct sirix_buf touch = {.max = SET_UP_BYTES_MAX};
+    const char *text = NULL;
+    int rc = sqlite3_open_v2(":memory:", &session->db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX |
+                                 SQLITE_OPEN_EXRESCODE,
+                             NULL);
+
+    if (rc != SQLITE_OK) {
+        return engine_failed(session, "open a connection", err);
+    }
+    rc = sqlite3_set_authorizer(session->db, sirix_sql_authorize, session);
+    if (rc != SQLITE_OK) {
+        return engine_failed(session, "set the authorizer", err);
+    }
+    enum sirix_status status = sirix_buf_append_str(
+        &touch,
+        "PRAGMA temp_store=MEMORY;"
+        "ATTACH ':memory:' AS information_schema;"
+        "CREATE VIRTUAL TABLE information_schema.tables USING sirix_tables;"
+        "CREATE VIRTUAL TABLE information_schema.columns USING sirix_columns;"
+        "SELECT 1 FROM json_each('[]') LIMIT 0; SELECT 1 FROM json_tree('[]') LIMIT 0;",
+        err);
+    if (status == SIRIX_OK) {
+        status = add_modules(session, connection, &touch, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_buf_c_str(&touch, &text, err);
+    }
+    if (status == SIRIX_OK) {
+        status = set_up(session, text, err);
+    }
+    sirix_buf_deinit(&touch);
+    if (status == SIRIX_OK && (session->layers_off & SIRIX_SQL_LAYER_LIMITS) == 0) {
+        set_limits(session->db);
+    }
+    sqlite3_progress_handler(session->db, PROGRESS_STEPS, on_progress, session);
+    return status;
+}
+
+enum sirix_status sirix_sql_connection_add(struct sirix_sql_session *session,
+                                           const struct sirix_sql_table *table, const char *name,
+                                           struct sirix_error *err)
+{
+    struct sirix_buf text = {.max = SET_UP_BYTES_MAX};
+    const char *terminated = NULL;
+
+    (void)table;
+    enum sirix_status status = sirix_buf_append_str(&text, "CREATE VIRTUAL TABLE main.", err);
+    if (status == SIRIX_OK) {
+        status = sirix_sql_quote(&text, name, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_buf_append_str(&text, " USING sirix_table", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_buf_c_str(&text, &terminated, err);
+    }
+    if (status == SIRIX_OK) {
+        status = set_up(session, terminated, err);
+    }
+    sirix_buf_deinit(&text);
+    return status;
+}
+
+/* --- Locking -------------------------------------------------------------------------------------- */
+
+enum sirix_status sirix_sql_connection_lock(struct sirix_sql_session *session,
+                                            struct sirix_error *err)
+{
+    static const struct {
+        int what;
+        int on;
+    } settings[] = {
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},
+        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+        {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+        {SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0},
+        {SQLITE_DBCONFIG_DQS_DML, 0},
+        {SQLITE_DBCONFIG_DQS_DDL, 0},
+        {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
+    };
+
+    if ((session->layers_off & SIRIX_SQL_LAYER_CONNECTION) != 0) {
+        return SIRIX_OK;
+    }
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        int now = -1;
+
+        if (sqlite3_db_config(session->db, settings[i].what, settings[i].on, &now) != SQLITE_OK ||
+            now != settings[i].on) {
+            return sirix_fail(err, SIRIX_INTERNAL, "SQLite does not take setting %d",
+                              settings[i].what);
+        }
+    }
+    return set_up(session, "PRAGMA query_only=1", err);
+}
