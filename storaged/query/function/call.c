@@ -39,6 +39,8 @@ static enum sirix_status convert(struct sirix_call *call, struct sirix_query_err
 {
     bool streams = (call->function->flags & SIRIX_FUNCTION_STREAMS) != 0;
 
+    assert(call->argument_count == 0 || call->arguments != NULL);
+
     for (size_t i = streams ? 1 : 0; i < call->argument_count; i++) {
         const struct sirix_sequence_type *type = parameter_of(call->function, i);
         char what[WHAT_BYTES];
@@ -202,6 +204,8 @@ static enum sirix_status all_arguments(struct sirix_work *work,
     }
     struct sirix_sequence *given = memory;
 
+    assert(given != NULL);
+
     for (size_t i = 0; i < value->bound_count; i++) {
         given[i] = value->bound[i];
     }
@@ -233,6 +237,8 @@ enum sirix_status sirix_function_invoke(struct sirix_work *work,
                               .arguments = given,
                               .evaluator = evaluator};
     struct sirix_sequence first = {0};
+
+    assert(given != NULL);
     if ((value->builtin->flags & SIRIX_FUNCTION_STREAMS) != 0 && count > 0) {
         first = given[0];
         sirix_sequence_iterate(&over, &first);

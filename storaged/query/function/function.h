@@ -53,11 +53,11 @@ enum { SIRIX_FUNCTION_PARAMETERS_MAX = 6, SIRIX_FUNCTION_ARITY_MAX = 255 };
 struct sirix_call;
 
 struct sirix_function {
-    enum sirix_function_ns ns;
     const char *name;
+    enum sirix_function_ns ns;
+    uint16_t flags; /* enum sirix_function_flag */
     uint8_t min_arity;
     uint8_t max_arity;
-    uint16_t flags; /* enum sirix_function_flag */
     struct sirix_sequence_type result;
     struct sirix_sequence_type parameters[SIRIX_FUNCTION_PARAMETERS_MAX];
     /* The arguments are converted; writes *out on success only. */

@@ -98,10 +98,15 @@ static enum sirix_status sort_positions(const struct sorter *sorter, size_t coun
     }
     enum sirix_status status =
         sirix_arena_calloc(sorter->work->arena, twice, sizeof(size_t), &memory, &err->base);
+    if (status != SIRIX_OK) {
+        return status;
+    }
     size_t *from = memory;
-    size_t *to = from == NULL ? NULL : from + count;
 
-    for (size_t i = 0; status == SIRIX_OK && i < count; i++) {
+    assert(from != NULL);
+    size_t *to = from + count;
+
+    for (size_t i = 0; i < count; i++) {
         from[i] = i;
     }
     if (status == SIRIX_OK && count == 1) { /* Compared with itself: it must have an order. */
@@ -186,6 +191,7 @@ static enum sirix_status sort(struct sirix_call *call, struct sirix_sequence *ou
         status = sirix_sequence_reserve(call->work, &sorted, items->count, err);
     }
     for (size_t i = 0; status == SIRIX_OK && i < items->count; i++) {
+        assert(order != NULL);
         status =
             sirix_sequence_append(call->work, &sorted, sirix_sequence_at(items, order[i]), err);
     }

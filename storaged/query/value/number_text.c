@@ -330,7 +330,7 @@ static size_t put(char *to, const char *text)
 
 static size_t print_floating(double value, bool is_float, char to[SIRIX_DOUBLE_TEXT_BYTES])
 {
-    char digits[32];
+    char digits[32] = "0";
     int exponent = 0;
 
     if (isnan(value)) {

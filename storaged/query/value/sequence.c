@@ -104,6 +104,7 @@ enum sirix_status sirix_sequence_append(struct sirix_work *work, struct sirix_se
             return status;
         }
     }
+    assert(sequence->items != NULL);
     sequence->items[sequence->count++] = item;
     return SIRIX_OK;
 }
