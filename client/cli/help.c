@@ -163,6 +163,7 @@ void sirixctl_help_page(FILE *file)
         "\n## Errors\n\nIn words: one line that says what is wrong and where, and a hint "
         "where one is known. With `--json`, on standard error:\n\n```\n"
         "{\"error\":{\"status\",\"reason\",\"message\",\"field\"?,\"pointer\"?,\"offset\"?,\n"
+        "\"code\"?,\"line\"?,\"column\"?,"
         "\"currentRevision\"?,\"oldestRevision\"?,\"newestRevision\"?,\"retryAfterMs\"?}}\n"
         "```\n\nThe statuses and reasons are those of [errors.md](errors.md).\n\n"
         "| exit code | after |\n| --- | --- |\n",
