@@ -404,7 +404,9 @@ static enum sirix_status project(struct sirix_run *run, const struct sirix_plan 
         if (status == SIRIX_OK) {
             status = field_named(run, name, base, &value, err);
         }
-        if (status == SIRIX_OK && value.kind != SIRIX_ITEM_NONE) {
+        if (status == SIRIX_OK) {
+            /* What is not there is null, as SirixDB has it; jn:project() leaves it out. */
+            value = value.kind == SIRIX_ITEM_NONE ? sirix_item_null() : value;
             status = sirix_object_set(&run->work, result, name->plain, value, err);
         }
     }

@@ -20,6 +20,8 @@ struct language_case {
 };
 
 static const struct language_case cases[] = {
+    {"{\"a\": 1, \"b\": 2}{b, c}, project({\"a\": 1}, (\"a\", \"c\"))",
+     "{\"b\":2,\"c\":null}\n{\"a\":1}", NULL},
     {"exit returning 1; 2", "1", NULL},
     {"0, exit returning (1, 2); 3", "0\n1\n2", NULL},
     {"declare context item as xs:string := 1; .", NULL, "XPTY0004"},
