@@ -26,10 +26,15 @@ struct sirix_regex {
     pcre2_code *code;
     pcre2_match_data *match;
     pcre2_match_context *context;
+    const struct regex_memory *match_memory; /* Where these two come from. */
 };
 
+/* One piece of match memory, which grows to what the hungriest expression needs, serves all of them. */
 struct sirix_regex_cache {
     struct sirix_arena *arena;
+    struct regex_memory memory;
+    pcre2_match_data *match; /* NULL before the first expression. */
+    pcre2_match_context *context;
     struct sirix_regex *entries[CACHED];
     size_t next;
 };
@@ -104,21 +109,38 @@ static enum sirix_status compile_code(struct sirix_regex *regex,
         return sirix_query_fail(err, "FORX0002", "the regular expression is not valid: %s",
                                 (const char *)why);
     }
-    regex->match = pcre2_match_data_create_from_pattern(regex->code, general);
-    regex->context = pcre2_match_context_create(general);
-    if (regex->match == NULL || regex->context == NULL) {
-        return no_memory(&regex->memory, err);
-    }
-    (void)pcre2_set_match_limit(regex->context, SIRIX_REGEX_STEPS_MAX);
-    (void)pcre2_set_depth_limit(regex->context, SIRIX_REGEX_DEPTH_MAX);
-    (void)pcre2_set_heap_limit(regex->context, SIRIX_REGEX_HEAP_KIB_MAX);
     return SIRIX_OK;
 }
 
-static enum sirix_status compile(struct sirix_work *work, struct sirix_arena *arena,
+/* What matching needs besides the program: enough for any number of groups. */
+static enum sirix_status make_match(struct regex_memory *memory, pcre2_match_data **out_match,
+                                    pcre2_match_context **out_context,
+                                    struct sirix_query_error *err)
+{
+    pcre2_general_context *general = pcre2_general_context_create(give, take_back, memory);
+
+    if (general == NULL) {
+        return no_memory(memory, err);
+    }
+    pcre2_match_data *match = pcre2_match_data_create(SIRIX_REGEX_GROUPS_MAX + 1, general);
+    pcre2_match_context *context = pcre2_match_context_create(general);
+
+    if (match == NULL || context == NULL) {
+        return no_memory(memory, err);
+    }
+    (void)pcre2_set_match_limit(context, SIRIX_REGEX_STEPS_MAX);
+    (void)pcre2_set_depth_limit(context, SIRIX_REGEX_DEPTH_MAX);
+    (void)pcre2_set_heap_limit(context, SIRIX_REGEX_HEAP_KIB_MAX);
+    *out_match = match;
+    *out_context = context;
+    return SIRIX_OK;
+}
+
+static enum sirix_status compile(struct sirix_work *work, struct sirix_regex_cache *cache,
                                  struct sirix_bytes pattern, struct sirix_bytes flags,
                                  struct sirix_regex **out, struct sirix_query_error *err)
 {
+    struct sirix_arena *arena = cache == NULL ? work->arena : cache->arena;
     struct sirix_regex_source source = {0};
     void *memory = NULL;
     enum sirix_status status = sirix_regex_translate(work, pattern, flags, &source, err);
@@ -145,6 +167,19 @@ static enum sirix_status compile(struct sirix_work *work, struct sirix_arena *ar
         regex->memory.arena = arena;
         status = compile_code(regex, &source, err);
     }
+    if (status == SIRIX_OK && cache == NULL) {
+        status = make_match(&regex->memory, &regex->match, &regex->context, err);
+    } else if (status == SIRIX_OK && cache->match == NULL) {
+        cache->memory.arena = cache->arena;
+        status = make_match(&cache->memory, &cache->match, &cache->context, err);
+    }
+    if (status == SIRIX_OK && cache != NULL) {
+        regex->match = cache->match;
+        regex->context = cache->context;
+    }
+    if (status == SIRIX_OK) {
+        regex->match_memory = cache == NULL ? &regex->memory : &cache->memory;
+    }
     if (status == SIRIX_OK) {
         *out = regex;
     }
@@ -168,8 +203,7 @@ enum sirix_status sirix_regex_get(struct sirix_work *work, struct sirix_bytes pa
         }
     }
     struct sirix_regex *made = NULL;
-    enum sirix_status status =
-        compile(work, cache == NULL ? work->arena : cache->arena, pattern, flags, &made, err);
+    enum sirix_status status = compile(work, cache, pattern, flags, &made, err);
     sirix_arena_rewind(work->scratch, mark);
     if (status != SIRIX_OK) {
         return status;
@@ -219,7 +253,7 @@ static enum sirix_status match_some(struct sirix_regex *regex, struct sirix_byte
                                       "a regular expression takes too many steps on this text");
     }
     if (count == PCRE2_ERROR_NOMEMORY) {
-        return no_memory(&regex->memory, err);
+        return no_memory(regex->match_memory, err);
     }
     if (count < 0 && count != PCRE2_ERROR_NOMATCH) {
         return sirix_fail(&err->base, SIRIX_INTERNAL, "matching a regular expression failed: %d",

@@ -46,7 +46,7 @@ bool sirix_regex_is_literal(const struct sirix_regex *regex);
 /*
  * Finds the first match at or behind byte `from` of the text. Group i of the match (0: all of it) is
  * [out_spans[2i], out_spans[2i + 1]); SIZE_MAX where it did not take part. *out_spans lives until the
- * next match of this expression.
+ * next match of any expression of the same cache.
  */
 enum sirix_status sirix_regex_match(struct sirix_work *work, struct sirix_regex *regex,
                                     struct sirix_bytes text, size_t from, bool *out_found,

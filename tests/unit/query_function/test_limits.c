@@ -178,6 +178,36 @@ static void a_regular_expression_that_explodes_ends_at_its_limit(void **state)
     assert_string_equal(stage->bench->err.base.field, "regex_steps");
 }
 
+static void many_expressions_take_little_memory_each(void **state)
+{
+    struct stage *stage = *state;
+    struct sirix_regex_cache *cache = NULL;
+    size_t used = 0;
+
+    assert_int_equal(sirix_regex_cache_new(&stage->bench->arena, &cache, &stage->bench->err),
+                     SIRIX_OK);
+    stage->bench->work.regexes = cache;
+    for (int i = 0; i < 1000; i++) {
+        struct sirix_regex *regex = NULL;
+        const size_t *spans = NULL;
+        char pattern[32];
+        bool found = false;
+
+        (void)snprintf(pattern, sizeof(pattern), "^a(%d|b)+$", i);
+        assert_int_equal(sirix_regex_get(&stage->bench->work, text_of(pattern), text_of(""), &regex,
+                                         &stage->bench->err),
+                         SIRIX_OK);
+        assert_int_equal(sirix_regex_match(&stage->bench->work, regex, text_of("abbb"), 0, &found,
+                                           &spans, &stage->bench->err),
+                         SIRIX_OK);
+        assert_true(found);
+        assert_int_equal(spans[2], 3);
+        used = i == 0 ? stage->bench->arena.used_bytes : used;
+    }
+    assert_in_range(stage->bench->arena.used_bytes - used, 1, 2000 * 1000);
+    stage->bench->work.regexes = NULL;
+}
+
 static void matches_far_into_a_long_text_are_found(void **state)
 {
     struct stage *stage = *state;
@@ -262,6 +292,7 @@ int main(void)
         WITH_STAGE(long_loops_look_at_the_deadline),
         WITH_STAGE(strings_and_memory_have_named_limits),
         WITH_STAGE(a_regular_expression_that_explodes_ends_at_its_limit),
+        WITH_STAGE(many_expressions_take_little_memory_each),
         WITH_STAGE(matches_far_into_a_long_text_are_found),
         cmocka_unit_test(every_function_is_in_the_reference),
     };
