@@ -29,10 +29,10 @@ storaged/auth            base/ auth/
 storaged/service         base/ json/ store/ query/query.h query/catalogue.h query/error.h service/
 storaged/sql             base/ json/ store/ query/node/stored.h service/ sql/
 storaged/ops             base/ store/ service/ ops/
-storaged/rpc             base/ service/ sql/sql.h auth/ rpc/ sirix/descriptors.h .pb-c.h
+storaged/rpc             base/ service/ sql/sql.h sql/stream.h auth/ rpc/ sirix/descriptors.h .pb-c.h
 storaged/app             base/ rpc/ ops/ auth/ service/ app/
 storaged/main.c          app/
-gateway                  base/ json/ sirix/ app.h transport/ jsonrpc/ mcp/ guard/ backend/
+gateway                  base/ json/ sirix/ app.h audit_command.h transport/ jsonrpc/ mcp/ guard/ backend/
 '
 
 outside='
