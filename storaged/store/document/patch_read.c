@@ -371,8 +371,9 @@ static enum sirix_status do_move(struct applying *a, struct sirix_error *err)
     if (status == SIRIX_OK) {
         status = find_place(a, &a->path, &hole, true, &to, err);
     }
-    if (status == SIRIX_OK && to.is_whole) {
-        return put_copy(a, &from, &to, err); /* A part becomes the whole; the rest goes. */
+    if (status == SIRIX_OK &&
+        (to.is_whole || (to.parent.kind == SIRIX_NODE_OBJECT && is_inside(&a->from, &a->path)))) {
+        return put_copy(a, &from, &to, err); /* A part becomes all that it is in; the rest goes. */
     }
     return status == SIRIX_OK ? move_to(a, &hole, &to, err) : status;
 }
