@@ -302,6 +302,18 @@ static enum sirix_status compare(struct sirix_call *call, struct sirix_sequence 
     return give_integer(call, (order > 0) - (order < 0), out, err);
 }
 
+/* Under the one collation a text is its own key. */
+static enum sirix_status collation_key(struct sirix_call *call, struct sirix_sequence *out,
+                                       struct sirix_query_error *err)
+{
+    struct sirix_item key = sirix_item_string(text_argument(call, 0));
+    enum sirix_status status = check_collation(call, 1, err);
+
+    key.kind = SIRIX_ITEM_BASE64;
+    key.type = SIRIX_TYPE_BASE64_BINARY;
+    return status != SIRIX_OK ? status : give(call, key, out, err);
+}
+
 #define SEARCH(title, which, result_type)                                                          \
     ROW(FN, title, 2, 3, PURE, search, which, T(result_type, ONE), T(STRING, OPTIONAL),            \
         T(STRING, OPTIONAL), T(STRING, ONE))
@@ -326,6 +338,8 @@ static const struct sirix_function rows[] = {
     SEARCH("substring-after", SEARCH_AFTER, STRING),
     ROW(FN, "compare", 2, 3, PURE, compare, 0, T(INTEGER, OPTIONAL), T(STRING, OPTIONAL),
         T(STRING, OPTIONAL), T(STRING, ONE)),
+    ROW(FN, "collation-key", 1, 2, PURE, collation_key, 0, T(BASE64_BINARY, ONE), T(STRING, ONE),
+        T(STRING, ONE)),
     ROW(FN, "codepoint-equal", 2, 2, PURE, compare, 1, T(BOOLEAN, OPTIONAL), T(STRING, OPTIONAL),
         T(STRING, OPTIONAL)),
 };

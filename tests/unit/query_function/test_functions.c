@@ -61,6 +61,8 @@ static void strings_count_code_points(void **state)
         {"compare", "() | \"x\"", "()"},
         {"codepoint-equal", "\"abcd\" | \"abcd\"", "true"},
         {"codepoint-equal", "\"\" | ()", "()"},
+        {"collation-key", "\"foo\"", "base64Binary Zm9v"},
+        {"collation-key", "\"foo\" | \"http://other\"", "!FOCH0002"},
         {"encode-for-uri", "\"~b\xc3\xa9 /x\"", "\"~b%C3%A9%20%2Fx\""},
         {"iri-to-uri", "\"http://a/~b\xc3\xa9?q=<x>\"", "\"http://a/~b%C3%A9?q=%3Cx%3E\""},
         {"escape-html-uri", "\"a b\xc3\xa9\"", "\"a b%C3%A9\""},
