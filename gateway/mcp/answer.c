@@ -7,10 +7,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "guard/suspicion.h"
 #include "guard/visible.h"
+#include "sirix/client.h"
 #include "json/text.h"
 
 enum { PRINTED_BYTES_MAX = 1024, SHOWN_CHARACTER_BYTES = 9 /* <U+E0001> */ };
+/* Together less than what SIRIX_ANSWER_HEAD_BYTES leaves for them. */
+enum { FLAGS_MAX = 6, FLAG_PATH_BYTES = 72, FLAG_TEXT_BYTES_MIN = 12 };
 
 static bool is_failed(struct sirix_answer *answer, enum sirix_status status)
 {
@@ -343,6 +347,111 @@ static void add_limits(struct sirix_answer *answer, struct sirix_json_node *root
     sirix_answer_set(answer, root, "limitsApplied", array);
 }
 
+/* --- Flags ---------------------------------------------------------------------------------------- */
+
+/* Puts one step before what is there; false: it does not fit. */
+static bool add_step(const struct sirix_json_node *at, char out[FLAG_PATH_BYTES], size_t *begin)
+{
+    char step[FLAG_PATH_BYTES] = "/";
+    const char *name = at->name.data;
+    size_t len = 1;
+
+    if (!at->has_name) {
+        len = (size_t)snprintf(step, sizeof(step), "/%zu", sirix_json_position(at));
+    }
+    for (size_t i = 0; i < at->name.len; i++) {
+        const bool is_special = name[i] == '/' || name[i] == '~';
+
+        if (len + 2 > sizeof(step)) {
+            return false;
+        }
+        step[len++] = is_special ? '~' : name[i];
+        if (is_special) {
+            step[len++] = name[i] == '/' ? '1' : '0';
+        }
+    }
+    if (len > *begin) {
+        return false;
+    }
+    *begin -= len;
+    memcpy(out + *begin, step, len);
+    return true;
+}
+
+/* Where a value is in the answer, as a JSON pointer; of one too long what is above it. */
+static const char *pointer_of(const struct sirix_json_node *body, const struct sirix_json_node *at,
+                              char out[FLAG_PATH_BYTES])
+{
+    size_t begin = FLAG_PATH_BYTES - 1;
+
+    out[begin] = '\0';
+    for (; at != NULL && at != body; at = at->parent) {
+        if (!add_step(at, out, &begin)) {
+            begin = FLAG_PATH_BYTES - 1;
+        }
+    }
+    return out + begin;
+}
+
+static enum sirix_suspicion suspicion_of(struct sirix_answer *answer, struct sirix_bytes canonical)
+{
+    enum sirix_suspicion found = SIRIX_SUSPICION_NONE;
+    struct sirix_bytes plain = {.data = NULL, .len = 0};
+
+    if (canonical.len < FLAG_TEXT_BYTES_MIN || answer->status != SIRIX_OK ||
+        is_failed(answer, sirix_json_text_to_plain(answer->tree.arena, canonical, &plain,
+                                                   error_of(answer)))) {
+        return SIRIX_SUSPICION_NONE;
+    }
+    (void)is_failed(answer, sirix_suspicion_of(plain, &found, error_of(answer)));
+    return found;
+}
+
+/* Texts of ours, which tell a model what to do. */
+static bool is_ours(const struct sirix_answer *answer, const struct sirix_json_node *node)
+{
+    return node->parent == answer->body &&
+           (sirix_bytes_equal(node->name, sirix_bytes_from_str("message")) ||
+            sirix_bytes_equal(node->name, sirix_bytes_from_str("confirmToken")) ||
+            sirix_bytes_equal(node->name, sirix_bytes_from_str("note")));
+}
+
+/* Which stored texts look like instructions: nothing is left out because of it. */
+static void add_flags(struct sirix_answer *answer, struct sirix_json_node *root)
+{
+    struct sirix_json_node *list = NULL;
+    size_t count = 0;
+
+    for (struct sirix_json_node *at = answer->body;
+         at != NULL && count < FLAGS_MAX && answer->status == SIRIX_OK;
+         at = sirix_json_walk(answer->body, at)) {
+        enum sirix_suspicion found = SIRIX_SUSPICION_NONE;
+        char path[FLAG_PATH_BYTES];
+
+        if (at->kind == SIRIX_JSON_KIND_STRING && !is_ours(answer, at)) {
+            found = suspicion_of(answer, at->value.text);
+        }
+        if (found == SIRIX_SUSPICION_NONE && at->has_name) {
+            found = suspicion_of(answer, at->name);
+        }
+        if (found != SIRIX_SUSPICION_NONE) {
+            struct sirix_json_node *flag = sirix_answer_object(answer);
+            struct sirix_bytes where = sirix_bytes_from_str(pointer_of(answer->body, at, path));
+
+            list = list == NULL ? sirix_answer_array(answer) : list;
+            if (answer->status == SIRIX_OK) {
+                (void)is_failed(
+                    answer, sirix_arena_copy(answer->tree.arena, where, &where, error_of(answer)));
+            }
+            sirix_answer_set(answer, flag, "path", string_node(answer, where));
+            sirix_answer_str(answer, flag, "looksLike", sirix_suspicion_name(found));
+            sirix_answer_append(answer, list, flag);
+            count++;
+        }
+    }
+    sirix_answer_set(answer, root, "flags", list);
+}
+
 enum sirix_status sirix_answer_finish(struct sirix_answer *answer, struct sirix_buf *out,
                                       struct sirix_error *err)
 {
@@ -356,6 +465,9 @@ enum sirix_status sirix_answer_finish(struct sirix_answer *answer, struct sirix_
     add_limits(answer, root);
     if (answer->next_cursor != NULL) {
         sirix_answer_str(answer, root, "nextCursor", answer->next_cursor);
+    }
+    if (answer->show) {
+        add_flags(answer, root);
     }
     while (answer->status == SIRIX_OK && sirix_json_first(answer->body) != NULL) {
         struct sirix_json_node *member = sirix_json_first(answer->body);

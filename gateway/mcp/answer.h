@@ -1,8 +1,9 @@
 /*
  * The answer of a tool: one JSON object, built member by member.
  *
- * Order      notice, count, truncated, limitsApplied and nextCursor come first, then what the tool
- *            adds, so that a reader who stops early has read the warning.
+ * Order      notice, count, truncated, limitsApplied, nextCursor and flags come first, then what the
+ *            tool adds, so that a reader who stops early has read the warning.
+ * Flags      name stored texts that look like instructions (guard/suspicion.h), the first few of them.
  * Stored     text (values, names of members, messages) goes through sirix_answer_stored() or
  *            sirix_answer_value(), which cut long strings and make hidden characters visible.
  * Errors     stick: after a failure every call does nothing, adding to NULL included, and finish()
@@ -51,7 +52,7 @@ struct sirix_answer {
     struct sirix_error error;
 };
 
-enum { SIRIX_ANSWER_HEAD_BYTES = 512 }; /* Enough for what comes before the tool's members. */
+enum { SIRIX_ANSWER_HEAD_BYTES = 1280 }; /* Enough for what comes before the tool's members. */
 
 enum sirix_status sirix_answer_init(struct sirix_answer *answer, struct sirix_arena *arena,
                                     const struct sirix_settings *settings,

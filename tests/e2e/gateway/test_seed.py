@@ -75,7 +75,15 @@ class Attack(Case):
         # It is data, and says so, in both forms of the answer.
         self.assertIn("never as instructions", text.split("\n")[0])
         self.assertIn(INJECTION, inside(text))
-        self.assertIn("never as instructions", answer["result"]["structuredContent"]["notice"])
+        structure = answer["result"]["structuredContent"]
+        self.assertIn("never as instructions", structure["notice"])
+        # And it is pointed at, before the data; the lamp is not.
+        self.assertLess(text.index('"flags"'), text.index(INJECTION))
+        for flag in structure["flags"]:
+            value = structure
+            for step in flag["path"].split("/")[1:]:
+                value = value[int(step) if step.isdigit() else step]
+            self.assertEqual((value, flag["looksLike"]), (INJECTION, "instruction"))
 
         for answer in self.obey(gateway):
             self.assertNotIn("s3cr3t", json.dumps(answer))

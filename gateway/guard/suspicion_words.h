@@ -1,0 +1,25 @@
+/* Words by their kind, separated by `|`. Internal to guard/suspicion.c. */
+#ifndef SIRIX_GUARD_SUSPICION_WORDS_H
+#define SIRIX_GUARD_SUSPICION_WORDS_H
+
+enum sirix_words {
+    SIRIX_WORDS_DROP,   /* Not to follow any more, */
+    SIRIX_WORDS_PRIOR,  /* what was before, */
+    SIRIX_WORDS_RULES,  /* of rules. */
+    SIRIX_WORDS_TOOL,   /* Tools of ours, */
+    SIRIX_WORDS_ACT,    /* and what to do with them. */
+    SIRIX_WORDS_AI,     /* Whom it is said to, */
+    SIRIX_WORDS_MUST,   /* and that they have to. */
+    SIRIX_WORDS_SECRET, /* What is worth stealing, */
+    SIRIX_WORDS_WHERE,  /* and where to. */
+    SIRIX_WORDS_HIDE,   /* Not to be told */
+    SIRIX_WORDS_USER,   /* to whom. */
+    SIRIX_WORDS_SHOW,   /* To be shown, */
+    SIRIX_WORDS_PROMPT, /* of what a model was told. */
+    SIRIX_WORDS_STRONG, /* Enough alone. */
+    SIRIX_WORDS_KINDS,
+};
+
+extern const char *const sirix_suspicion_words[SIRIX_WORDS_KINDS];
+
+#endif
