@@ -84,7 +84,7 @@ static enum sirix_status open_writes(struct sirix_query_update *update, struct s
     for (size_t i = 0; i < update->touched_count; i++) {
         order[i] = &update->touched[i];
     }
-    qsort(order, update->touched_count, sizeof(order[0]), compare_places);
+    qsort(order, update->touched_count, sizeof(struct sirix_query_touched *), compare_places);
     for (size_t i = 0; i < update->touched_count && status == SIRIX_OK; i++) {
         status = sirix_write_open(&update->session.request, &update->options, order[i]->database,
                                   order[i]->resource, order[i]->branch,
@@ -125,6 +125,25 @@ enum sirix_status sirix_query_update_open(const struct sirix_request *request,
     }
     *out_update = update;
     return SIRIX_OK;
+}
+
+void sirix_query_update_preview(struct sirix_query_update *update,
+                                const struct sirix_query_update_result **out_results,
+                                size_t *out_count)
+{
+    for (size_t i = 0; i < update->touched_count; i++) {
+        const struct sirix_query_touched *touched = &update->touched[i];
+
+        update->results[i] = (struct sirix_query_update_result){
+            .database = touched->database,
+            .resource = touched->resource,
+            .branch = touched->branch,
+            .result = {.revision = touched->revision},
+            .changes = touched->changes,
+        };
+    }
+    *out_results = update->results;
+    *out_count = update->touched_count;
 }
 
 enum sirix_status sirix_query_update_take_turn(struct sirix_query_update *update,
@@ -214,6 +233,7 @@ static void take_results(struct sirix_query_update *update)
                        .time_us = published->time_us,
                        .changed = update->committed[i].changed,
                        .replayed = published->replayed},
+            .changes = update->touched[i].changes,
         };
     }
 }

@@ -234,6 +234,7 @@ static inline bool sirix_item_has_memory(const struct sirix_item *item)
 /* A plan's place for what its run knows of it: the one thing of it that is not constant. */
 static inline void **sirix_run_cache(const struct sirix_plan *plan)
 {
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): it takes the const off what is not constant. */
     return &((struct sirix_plan *)(uintptr_t)plan)->run;
 }
 
@@ -338,7 +339,7 @@ enum sirix_status sirix_run_call(struct sirix_run *run, const struct sirix_plan 
 enum sirix_status sirix_run_call_one(struct sirix_run *run, const struct sirix_plan *plan,
                                      struct sirix_item *out, bool *out_known,
                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
-enum sirix_status sirix_run_invoke(void *run, struct sirix_item function,
+enum sirix_status sirix_run_invoke(void *context, struct sirix_item function,
                                    const struct sirix_sequence *arguments, size_t argument_count,
                                    struct sirix_sequence *out,
                                    struct sirix_query_error *err) SIRIX_MUST_CHECK;
