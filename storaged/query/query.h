@@ -151,6 +151,7 @@ struct sirix_query_touched {
     uint64_t branch_id;
     struct sirix_bytes branch; /* Its name. */
     uint64_t revision;         /* Head that the query has read. */
+    uint64_t changes;          /* Updating expressions that were evaluated for it. */
 };
 
 /*

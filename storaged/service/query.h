@@ -82,6 +82,7 @@ struct sirix_query_update_result {
     struct sirix_bytes resource;
     struct sirix_bytes branch;
     struct sirix_write_result result;
+    uint64_t changes; /* Updating expressions evaluated for it; 0 of a replayed call. */
 };
 
 /*
@@ -93,6 +94,11 @@ enum sirix_status sirix_query_update_open(const struct sirix_request *request,
                                           const struct sirix_write_options *options,
                                           struct sirix_query_update **out_update,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Instead of all that follows: what would be changed, of each resource the head that was read. */
+void sirix_query_update_preview(struct sirix_query_update *update,
+                                const struct sirix_query_update_result **out_results,
+                                size_t *out_count);
 
 /*
  * Asks for the turns of the touched branches, one after the other in one order for all. *out_waits true:

@@ -113,6 +113,7 @@ struct sirix_update_query_request {
     const struct sirix_scope *scope;
     uint64_t memory_bytes_max;
     uint64_t items_visited_max;
+    bool dry_run; /* Keep nothing: of each resource the head that was read. */
     struct sirix_write_options write;
 };
 
@@ -122,6 +123,7 @@ struct sirix_query_update {
     const char *resource;
     const char *branch;
     struct sirix_write_result result;
+    uint64_t changes; /* Nodes inserted, deleted, replaced, renamed; 0 of a replayed call. */
 };
 
 struct sirix_update_query_result {

@@ -59,8 +59,8 @@ static enum sirix_status encode_rules(struct sirix_arena *arena, const struct si
     return status;
 }
 
-static enum sirix_status encode_scope(struct sirix_arena *arena, const struct sirix_scope *scope,
-                                      PB(Scope) * *out, struct sirix_error *err)
+enum sirix_status sirix_encode_scope(struct sirix_arena *arena, const struct sirix_scope *scope,
+                                     PB(Scope) * *out, struct sirix_error *err)
 {
     PB(Scope) *message = NULL;
     PB(NameList) *allowed = NULL;
@@ -110,7 +110,7 @@ static enum sirix_status encode_part(struct sirix_arena *arena,
         messages[i].json = sirix_message_from_bytes(variables[i].json);
         part->variables[i] = &messages[i];
     }
-    return status == SIRIX_OK ? encode_scope(arena, scope, &part->scope, err) : status;
+    return status == SIRIX_OK ? sirix_encode_scope(arena, scope, &part->scope, err) : status;
 }
 
 static PB(QueryLimits) * encode_limits(struct query_part *part, uint64_t memory, uint64_t visited)
@@ -299,6 +299,7 @@ static enum sirix_status fill_updates(struct sirix_arena *arena, const ProtobufC
         const PB(QueryUpdate) *update = from->updates[i];
 
         updates[i].result = sirix_decode_write(update->result);
+        updates[i].changes = update->changes;
         status = sirix_answer_name(arena, update->database, &updates[i].database, err);
         if (status == SIRIX_OK) {
             status = sirix_answer_name(arena, update->resource, &updates[i].resource, err);
@@ -336,6 +337,7 @@ enum sirix_status sirix_client_update_query(struct sirix_client *client,
     message.database = sirix_message_from_str(request->database);
     message.resource = sirix_message_from_str(request->resource);
     message.branch = sirix_message_from_str(request->branch);
+    message.dry_run = request->dry_run;
     message.options = sirix_encode_write(&request->write, &options);
     message.dialect = encode_dialect(request->jsoniq);
     message.n_variables = request->variable_count;

@@ -80,6 +80,7 @@ static enum sirix_status touch(struct sirix_store_edits *edits, struct sirix_sto
 
     for (size_t i = 0; i < edits->count; i++) {
         if (edits->views[i] == view) {
+            edits->touched[i].changes++;
             return SIRIX_OK;
         }
         if (strcmp(edits->views[i]->resource->database, resource->database) != 0) {
@@ -109,6 +110,7 @@ static enum sirix_status touch(struct sirix_store_edits *edits, struct sirix_sto
             .branch_id = view->view.branch_id,
             .branch = branch,
             .revision = view->view.record.revision,
+            .changes = 1,
         };
     }
     return status;

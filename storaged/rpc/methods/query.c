@@ -36,10 +36,9 @@ static enum sirix_status take_names(struct sirix_rpc_call *call, const ProtobufC
     return SIRIX_OK;
 }
 
-/* NULL: no scope, everything. */
-static enum sirix_status take_scope(struct sirix_rpc_call *call,
-                                    const Sirix__Storage__V1__Scope *from, struct sirix_scope **out,
-                                    struct sirix_error *err)
+enum sirix_status sirix_rpc_scope(struct sirix_rpc_call *call,
+                                  const Sirix__Storage__V1__Scope *from, struct sirix_scope **out,
+                                  struct sirix_error *err)
 {
     struct sirix_arena *arena = sirix_rpc_call_arena(call);
     struct sirix_scope_rule *rules = NULL;
@@ -95,7 +94,7 @@ static enum sirix_status take_part(struct sirix_rpc_call *call, const struct que
                                                   sizeof(*variables), &memory, err);
     if (status == SIRIX_OK) {
         variables = memory;
-        status = take_scope(call, part->scope, &scope, err);
+        status = sirix_rpc_scope(call, part->scope, &scope, err);
     }
     if (status != SIRIX_OK) {
         return status;
@@ -309,25 +308,21 @@ struct update_state {
     bool waits;
 };
 
-static enum sirix_status update_run(struct sirix_rpc_call *call, struct update_state *state,
-                                    struct sirix_error *err)
+static enum sirix_status update_reply(struct sirix_rpc_call *call,
+                                      const struct sirix_query_update_result *results, size_t count,
+                                      struct sirix_error *err)
 {
     Sirix__Storage__V1__UpdateQueryResponse answer =
         SIRIX__STORAGE__V1__UPDATE_QUERY_RESPONSE__INIT;
-    const struct sirix_query_update_result *results = NULL;
-    Sirix__Storage__V1__WriteResult *writes = NULL;
-    size_t count = 0;
     void *messages = NULL;
     void **list = NULL;
     void **write_list = NULL;
+    enum sirix_status status =
+        sirix_rpc_list(call, count, sizeof(Sirix__Storage__V1__QueryUpdate), &messages, &list, err);
 
-    enum sirix_status status = sirix_query_update_run(state->update, &results, &count, err);
     if (status == SIRIX_OK) {
-        status = sirix_rpc_list(call, count, sizeof(Sirix__Storage__V1__QueryUpdate), &messages,
-                                &list, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_rpc_list(call, count, sizeof(*writes), &messages, &write_list, err);
+        status = sirix_rpc_list(call, count, sizeof(Sirix__Storage__V1__WriteResult), &messages,
+                                &write_list, err);
     }
     for (size_t i = 0; i < count && status == SIRIX_OK; i++) {
         Sirix__Storage__V1__QueryUpdate *to = list[i];
@@ -336,12 +331,23 @@ static enum sirix_status update_run(struct sirix_rpc_call *call, struct update_s
         to->database = sirix_rpc_binary(results[i].database);
         to->resource = sirix_rpc_binary(results[i].resource);
         to->branch = sirix_rpc_binary(results[i].branch);
+        to->changes = results[i].changes;
         to->result = write_list[i];
         sirix_rpc_write_result(&results[i].result, to->result);
     }
     answer.n_updates = count;
     answer.updates = (Sirix__Storage__V1__QueryUpdate **)list;
     return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
+}
+
+static enum sirix_status update_run(struct sirix_rpc_call *call, struct update_state *state,
+                                    struct sirix_error *err)
+{
+    const struct sirix_query_update_result *results = NULL;
+    size_t count = 0;
+    enum sirix_status status = sirix_query_update_run(state->update, &results, &count, err);
+
+    return status == SIRIX_OK ? update_reply(call, results, count, err) : status;
 }
 
 /* On another thread; the reference keeps the call there until this is over. */
@@ -370,6 +376,16 @@ static enum sirix_status update_take_turns(struct sirix_rpc_call *call, struct u
     state->waits = false;
     sirix_rpc_call_unref(call);
     return status == SIRIX_OK ? update_run(call, state, err) : status;
+}
+
+static enum sirix_status update_preview(struct sirix_rpc_call *call, struct update_state *state,
+                                        struct sirix_error *err)
+{
+    const struct sirix_query_update_result *results = NULL;
+    size_t count = 0;
+
+    sirix_query_update_preview(state->update, &results, &count);
+    return update_reply(call, results, count, err);
 }
 
 static enum sirix_status update_start(struct sirix_rpc_call *call, void *state,
@@ -402,10 +418,19 @@ static enum sirix_status update_start(struct sirix_rpc_call *call, void *state,
     if (status == SIRIX_OK) {
         status = sirix_rpc_write_options(request->options, message, &options, err);
     }
+    if (status == SIRIX_OK && request->dry_run && options.idempotency_key.len != 0) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                   "a dry run changes nothing and takes no idempotency key");
+        sirix_error_set_field(err, "options.idempotency_key");
+    }
     if (status == SIRIX_OK) {
         status = sirix_query_update_open(&who, &wanted, &options, &update->update, err);
     }
-    return status == SIRIX_OK ? update_take_turns(call, update, err) : status;
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    return request->dry_run ? update_preview(call, update, err)
+                            : update_take_turns(call, update, err);
 }
 
 static enum sirix_status update_woken(struct sirix_rpc_call *call, void *state,

@@ -352,6 +352,11 @@ class Scope(Asking):
         scope = self.scope(allow=[b"s1"], s1=[b"open"])
         hidden = self.failure("$$", scope, database=b"s1", resource=b"shut")
         self.assertEqual(hidden[:2], ("NOT_FOUND", b"resource_unknown"))
+        missing = self.failure("$$", scope, database=b"s1", resource=b"none")
+        self.assertEqual(hidden[2].replace(b"shut", b"none"), missing[2])
+        hidden = self.failure("$$", scope, database=b"s2", resource=b"open")
+        missing = self.failure("$$", scope, database=b"s9", resource=b"open")
+        self.assertEqual(hidden[2].replace(b"s2", b"s9"), missing[2])
         self.assertEqual(self.ask("$$.in", scope=scope, database=b"s1", resource=b"open")[0],
                          ["s1/open"])
 
@@ -396,6 +401,19 @@ class Updating(Asking):
                          {"users": [{"n": "a!", "seen": True}, {"n": "b!", "seen": True}]})
         last = self.client.History(database=b"db", resource=name, page_size=1).revisions[0]
         self.assertEqual((last.message, last.on_behalf_of), (b"why", b"anna"))
+
+    def test_a_dry_run_says_what_would_change(self):
+        name = self.resource('{"users":[{"n":"a"},{"n":"b"}]}')
+        query = "for $u in $$.users[] return delete json $u.n"
+        done = self.update(query, dry_run=True, **self.of(name))
+        self.assertEqual([(u.resource, u.branch, u.result.revision, u.result.changed, u.changes)
+                          for u in done], [(name, b"main", 2, False, 2)])
+        self.assertEqual(self.head(name), 2)
+        self.assertEqual(self.update(query, **self.of(name))[0].changes, 2)
+        detail = self.refuse("INVALID_ARGUMENT", "field_invalid", query, call="UpdateQuery",
+                             dry_run=True, **self.of(name),
+                             options=case.pb.WriteOptions(idempotency_key=b"k"))
+        self.assertEqual(detail.field, b"options.idempotency_key")
 
     def test_several_resources_change_together(self):
         one, two = self.resource('{"a":1}'), self.resource('{"a":2}')
