@@ -277,3 +277,15 @@ void sirix_backend_diff_close(struct sirix_diff_stream *stream)
 {
     sirix_diff_stream_close(stream);
 }
+
+enum sirix_status sirix_backend_query_next(struct sirix_query_stream *stream,
+                                           struct sirix_query_part *out_part,
+                                           struct sirix_error *err)
+{
+    return sirix_query_stream_next(stream, out_part, err);
+}
+
+void sirix_backend_query_close(struct sirix_query_stream *stream)
+{
+    sirix_query_stream_close(stream);
+}

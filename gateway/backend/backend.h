@@ -42,7 +42,9 @@ void sirix_backend_release(const void *answer);
     X(create_snapshot, const struct sirix_create_snapshot_request,                                 \
       struct sirix_create_snapshot_result)                                                         \
     X(create_branch, const struct sirix_create_branch_request, struct sirix_create_branch_result)  \
-    X(diff, const struct sirix_diff_request, struct sirix_diff_stream)
+    X(diff, const struct sirix_diff_request, struct sirix_diff_stream)                             \
+    X(query, const struct sirix_query_request, struct sirix_query_stream)                          \
+    X(update_query, const struct sirix_update_query_request, struct sirix_update_query_result)
 
 /* X(name, request type, answer type): the same, and the answer is the caller's struct. */
 #define SIRIX_BACKEND_PLAIN_CALLS(X)                                                               \
@@ -113,5 +115,11 @@ enum sirix_status sirix_backend_diff_next(struct sirix_diff_stream *stream,
                                           struct sirix_diff_part *out_part,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 void sirix_backend_diff_close(struct sirix_diff_stream *stream);
+
+/* The parts of an answer; see sirix_query_stream_next(). */
+enum sirix_status sirix_backend_query_next(struct sirix_query_stream *stream,
+                                           struct sirix_query_part *out_part,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+void sirix_backend_query_close(struct sirix_query_stream *stream);
 
 #endif

@@ -21,6 +21,7 @@ enum {
     PREVIEW_BYTES_MAX = 16 * 1024,
     SHOWN_CHANGES = 5,
     SHOWN_VALUE_BYTES = 80,
+    SHOWN_QUERY_BYTES = 2000,
     SHOWN_PATH_BYTES = 400,
 };
 
@@ -72,6 +73,12 @@ static enum sirix_status add_stored(struct sirix_buf *out, struct sirix_bytes te
     }
     enum sirix_status status = sirix_buf_append(out, bytes, len, err);
     return status == SIRIX_OK && len < text.len ? sirix_buf_append_str(out, "…", err) : status;
+}
+
+enum sirix_status sirix_mcp_preview_stored(struct sirix_mcp_preview *out, struct sirix_bytes text,
+                                           struct sirix_error *err)
+{
+    return add_stored(&out->text, text, SHOWN_QUERY_BYTES, err);
 }
 
 static enum sirix_status add_change(struct sirix_buf *out, const struct sirix_change *change,

@@ -35,6 +35,10 @@ enum sirix_status sirix_mcp_confirm(struct sirix_mcp_call *call, sirix_mcp_previ
                                     const void *context, struct sirix_write_options *write,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* Appends text that is not ours to a preview, its beginning alone where it is long. */
+enum sirix_status sirix_mcp_preview_stored(struct sirix_mcp_preview *out, struct sirix_bytes text,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* Previews of a diff: all that is between two views; the head is that of from. */
 enum sirix_status sirix_mcp_preview_diff(struct sirix_mcp_call *call, const struct sirix_view *from,
                                          const struct sirix_view *to, const char *what,

@@ -89,6 +89,36 @@ const struct sirix_mcp_tool
                     .run = sirix_tool_resource_info,
                 },
                 {
+                    .name = "sirix_query",
+                    .title = "Query with JSONiq",
+                    .description =
+                        "Ask any question about the stored JSON in JSONiq. With database and "
+                        "resource, $$ is the document: $$.users[] is each element, .name a field, "
+                        "[0] the first element. Or open documents in the query: jn:doc('db', "
+                        "'resource') or jn:doc('db', 'resource', 3) for revision 3. Example: for "
+                        "$u "
+                        "in $$.users[] where $u.age gt 30 order by $u.name return {\"name\": "
+                        "$u.name}. revision, snapshot, branch or timestamp read an earlier state. "
+                        "Functions over time: jn:all-times, jn:previous, sdb:item-history, "
+                        "sdb:revision, sdb:branches. Stored items come with nodeKey and path for "
+                        "sirix_read_node, sirix_update and sirix_delete. It only reads.",
+                    .input_schema =
+                        SIRIX_INPUT("\"query\"", "\"query\":{\"type\":\"string\",\"description\":"
+                                                 "\"JSONiq\"}," SIRIX_P_RESOURCE
+                                                 "," SIRIX_P_LIST "," SIRIX_P_VIEW),
+                    .output_schema =
+                        SIRIX_OUTPUT(
+                            "\"count\",\"items\"",
+                            SIRIX_O_OBJECTS("items", ANY("value", "The item") "," SIRIX_O_INTEGER("nodeKey") "," SIRIX_O_STRING("path") "," SIRIX_O_INTEGER(
+                                                         "revision")) "," SIRIX_O_OBJECTS("read",
+                                                                                          SIRIX_O_STRING("database") "," SIRIX_O_STRING(
+                                                                                              "reso"
+                                                                                              "urc"
+                                                                                              "e") "," SIRIX_O_INTEGER("revision"))),
+                    .is_idempotent = true,
+                    .run = sirix_tool_query,
+                },
+                {
                     .name = "sirix_read_node",
                     .title = "Read a node",
                     .description = "Read a node of a JSON document and what is below it. Starts at "
@@ -117,12 +147,13 @@ const struct sirix_mcp_tool
                                     "\"description\":\"Where a long string "
                                     "goes on: nextOffset of the answer before\"}," SIRIX_P_LIST
                                     "," SIRIX_P_VIEW),
-                    .output_schema = SIRIX_OUTPUT("\"revision\",\"kind\"",
-                                                  SIRIX_O_INTEGER("revision") "," SIRIX_O_STRING(
-                                                      "timestamp") "," SIRIX_O_INTEGER("nodeKey") "," SIRIX_O_STRING("path") "," SIRIX_O_STRING("kind") "," SIRIX_O_INTEGER("childCount") "," ANY("value", "The value, where it is complete") "," SIRIX_O_INTEGER("nextOffset") "," SIRIX_O_INTEGER("valueBytes") "," SIRIX_O_OBJECTS("children",
-                                                                                                                                                                                                                                                                                                                                      SIRIX_O_STRING("name") "," SIRIX_O_INTEGER("index") "," SIRIX_O_INTEGER(
-                                                                                                                                                                                                                                                                                                                                          "nodeKey") "," SIRIX_O_STRING("kind") "," SIRIX_O_INTEGER("childCount") "," ANY("value",
-                                                                                                                                                                                                                                                                                                                                                                                                                          "Of a scalar"))),
+                    .output_schema =
+                        SIRIX_OUTPUT("\"revision\",\"kind\"",
+                                     SIRIX_O_INTEGER("revision") "," SIRIX_O_STRING(
+                                         "timestamp") "," SIRIX_O_INTEGER("nodeKey") "," SIRIX_O_STRING("path") "," SIRIX_O_STRING("kind") "," SIRIX_O_INTEGER("childCount") "," ANY("value", "The value, where it is complete") "," SIRIX_O_INTEGER("nextOffset") "," SIRIX_O_INTEGER("valueBytes") "," SIRIX_O_OBJECTS("children",
+                                                                                                                                                                                                                                                                                                                         SIRIX_O_STRING("name") "," SIRIX_O_INTEGER("index") "," SIRIX_O_INTEGER("nodeKey") "," SIRIX_O_STRING("kind") "," SIRIX_O_INTEGER(
+                                                                                                                                                                                                                                                                                                                             "childCount") "," ANY("value",
+                                                                                                                                                                                                                                                                                                                                                   "Of a scalar"))),
                     .is_idempotent = true,
                     .run = sirix_tool_read_node,
                 },
@@ -180,16 +211,17 @@ const struct sirix_mcp_tool
                     .output_schema =
                         SIRIX_OUTPUT(
                             "\"fromRevision\",\"toRevision\",\"inserts\",\"deletes\",\"updates\"",
-                            SIRIX_O_INTEGER("fromRevision") "," SIRIX_O_INTEGER(
-                                "toRevision") "," SIRIX_O_INTEGER("inserts") "," SIRIX_O_INTEGER("d"
-                                                                                                 "e"
-                                                                                                 "l"
-                                                                                                 "e"
-                                                                                                 "t"
-                                                                                                 "e"
-                                                                                                 "s") "," SIRIX_O_INTEGER("updates") "," SIRIX_O_INTEGER("replaces") "," SIRIX_O_INTEGER("renames") "," SIRIX_O_INTEGER("moves") "," SIRIX_O_OBJECTS("changes",
-                                                                                                                                                                                                                                                     CHANGE) "," SIRIX_O_OBJECTS("patch",
-                                                                                                                                                                                                                                                                                 SIRIX_O_STRING("op") "," SIRIX_O_STRING("path")) "," SIRIX_O_STRING("note")),
+                            SIRIX_O_INTEGER("fromRevision") "," SIRIX_O_INTEGER("toRevision") "," SIRIX_O_INTEGER("inserts") "," SIRIX_O_INTEGER(
+                                "d"
+                                "e"
+                                "l"
+                                "e"
+                                "t"
+                                "e"
+                                "s") "," SIRIX_O_INTEGER("updates") "," SIRIX_O_INTEGER("replaces") "," SIRIX_O_INTEGER("renames") "," SIRIX_O_INTEGER("moves") "," SIRIX_O_OBJECTS("changes",
+                                                                                                                                                                                    CHANGE) "," SIRIX_O_OBJECTS("patch",
+                                                                                                                                                                                                                SIRIX_O_STRING("op") "," SIRIX_O_STRING(
+                                                                                                                                                                                                                    "path")) "," SIRIX_O_STRING("note")),
                     .is_idempotent = true,
                     .run = sirix_tool_diff,
                 },
@@ -324,6 +356,33 @@ const struct sirix_mcp_tool
                     .writes = true,
                     .is_destructive = true,
                     .run = sirix_tool_delete,
+                },
+                {
+                    .name = "sirix_execute_update_query",
+                    .title = "Update by a query",
+                    .description =
+                        "Change stored JSON by a JSONiq update: insert json, append json, delete "
+                        "json, replace json value of, rename json. All changes of the query become "
+                        "one new revision of each resource it touches; older revisions keep what "
+                        "was. Example: for $u in $$.users[] where $u.age lt 18 return insert json "
+                        "{\"minor\": true} into $u. Try the part that selects with sirix_query "
+                        "first.",
+                    .input_schema =
+                        SIRIX_INPUT("\"query\"", "\"query\":{\"type\":\"string\",\"description\":"
+                                                 "\"JSONiq\"}," SIRIX_P_RESOURCE "," SIRIX_P_BRANCH
+                                                 "," SIRIX_P_WRITE "," SIRIX_P_CONFIRM),
+                    .output_schema = SIRIX_OUTPUT(
+                        "\"message\"",
+                        SIRIX_O_WRITE "," SIRIX_O_OBJECTS(
+                            "updates",
+                            SIRIX_O_STRING("database") "," SIRIX_O_STRING("resource") "," SIRIX_O_STRING(
+                                "branch") "," SIRIX_O_INTEGER("revision") "," SIRIX_O_INTEGER("pare"
+                                                                                              "ntRe"
+                                                                                              "visi"
+                                                                                              "on")) "," SIRIX_O_CONFIRM),
+                    .writes = true,
+                    .is_destructive = true,
+                    .run = sirix_tool_update_query,
                 },
                 {
                     .name = "sirix_revert",

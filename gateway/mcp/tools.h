@@ -123,6 +123,8 @@ enum sirix_status sirix_tool_status(struct sirix_mcp_call *call, struct sirix_er
 enum sirix_status sirix_tool_read_node(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_history(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_diff(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_query(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_update_query(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_list_snapshots(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_create_snapshot(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_delete_snapshot(struct sirix_mcp_call *call, struct sirix_error *err);

@@ -129,5 +129,7 @@ void sirix_query_error_convert(const struct sirix_query_error *from, struct siri
         sirix_error_set_code(err, from->code, from->line, from->column);
     } else {
         *err = copy;
+        err->line = from->line;
+        err->column = from->column;
     }
 }

@@ -61,7 +61,8 @@ static inline bool sirix_query_error_catchable(const struct sirix_query_error *e
 
 /*
  * The same failure as the rest of storaged knows it: the status, and one sentence with code, place
- * and suggestion ("XPST0017 at 3:14: unknown function jn:docs; did you mean jn:doc?"). err may be NULL.
+ * and suggestion ("XPST0017 at 3:14: unknown function jn:docs; did you mean jn:doc?"). What the store
+ * says is left as it is; only its place is added. err may be NULL.
  */
 void sirix_query_error_convert(const struct sirix_query_error *from, struct sirix_error *err);
 

@@ -195,3 +195,17 @@ void sirix_backend_diff_close(struct sirix_diff_stream *stream)
 {
     (void)stream;
 }
+
+enum sirix_status sirix_backend_query_next(struct sirix_query_stream *stream,
+                                           struct sirix_query_part *out_part,
+                                           struct sirix_error *err)
+{
+    (void)stream;
+    (void)out_part;
+    return sirix_fail(err, SIRIX_UNSUPPORTED, "made up");
+}
+
+void sirix_backend_query_close(struct sirix_query_stream *stream)
+{
+    (void)stream;
+}

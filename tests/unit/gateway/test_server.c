@@ -129,9 +129,16 @@ static bool answer_has(const char *word)
 static const char *some_arguments(const struct sirix_mcp_tool *tool)
 {
     static const char *const KNOWN[][2] = {
-        {"database", "\"secret\""}, {"resource", "\"r\""}, {"name", "\"n\""},
-        {"nodeKey", "1"},           {"value", "1"},        {"data", "1"},
-        {"branch", "\"b\""},        {"revision", "1"},     {NULL, NULL},
+        {"database", "\"secret\""},
+        {"resource", "\"r\""},
+        {"name", "\"n\""},
+        {"nodeKey", "1"},
+        {"value", "1"},
+        {"data", "1"},
+        {"branch", "\"b\""},
+        {"revision", "1"},
+        {"query", "\"1\""},
+        {NULL, NULL},
     };
     static char line[512];
     size_t len = (size_t)snprintf(line, sizeof(line), "{");
@@ -328,7 +335,7 @@ static void tools_are_listed_in_pages_in_their_order(void **state)
                            "\"cursor\":\"%.*s\"}}",
                            (int)next->value.text.len, (const char *)next->value.text.data);
         }
-        assert_int_equal(seen, round == 0 ? sirix_mcp_tool_count : 9);
+        assert_int_equal(seen, round == 0 ? sirix_mcp_tool_count : 10);
         stop();
     }
 }
