@@ -37,6 +37,8 @@ const struct sirix_setting sirix_settings_table[] = {
      SIRIX_SETTING_NUMBER, true, "code points of one string in an answer"},
     {"sanitizeOutput", AT(sanitize_output), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
      "make invisible and direction-changing characters visible"},
+    {"maxCallsPerMinute", AT(max_calls_per_minute), "600000", 1, 6000000, NULL,
+     SIRIX_SETTING_NUMBER, true, "calls of tools that one caller may make"},
     {"queryTimeoutMs", AT(query_timeout_ms), "30000", 1, 600000, NULL, SIRIX_SETTING_NUMBER, true,
      "milliseconds that one reading call may take"},
     {"writeTimeoutMs", AT(write_timeout_ms), "5000", 1, 600000, NULL, SIRIX_SETTING_NUMBER, true,

@@ -37,6 +37,7 @@ struct sirix_settings {
     uint64_t max_result_bytes;
     uint64_t max_string_value_length;
     bool sanitize_output;
+    uint64_t max_calls_per_minute;
     uint64_t query_timeout_ms;
     uint64_t write_timeout_ms;
     const char *tool_names;

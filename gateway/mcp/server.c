@@ -54,8 +54,10 @@ enum sirix_status sirix_mcp_server_init(struct sirix_mcp_server *server,
     if (status == SIRIX_OK) {
         server->pending = malloc(sizeof(*server->pending));
         server->metrics = calloc(1, sizeof(*server->metrics));
+        server->rate = calloc(1, sizeof(*server->rate));
         server->heartbeat = malloc(sizeof(*server->heartbeat));
-        status = server->pending == NULL || server->metrics == NULL || server->heartbeat == NULL
+        status = server->pending == NULL || server->metrics == NULL || server->rate == NULL ||
+                         server->heartbeat == NULL
                      ? sirix_fail(err, SIRIX_NO_MEMORY, "no memory")
                      : SIRIX_OK;
     }
@@ -87,6 +89,7 @@ bool sirix_mcp_server_is_ending(const struct sirix_mcp_server *server)
 void sirix_mcp_server_deinit(struct sirix_mcp_server *server)
 {
     free(server->metrics);
+    free(server->rate);
     if (server->heartbeat != NULL) {
         sirix_heartbeat_deinit(server->heartbeat);
         free(server->heartbeat);

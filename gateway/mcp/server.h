@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "guard/audit.h"
+#include "guard/rate.h"
 #include "guard/seal.h"
 #include "guard/settings.h"
 #include "jsonrpc/message.h"
@@ -56,6 +57,7 @@ struct sirix_mcp_server {
     struct sirix_json_node *schemas[SIRIX_MCP_TOOLS_MAX]; /* Of the inputs, by tool. */
     size_t tools_page;                                    /* Tools in one page of tools/list. */
     struct sirix_seal_keys keys;                          /* Of what clients keep for us. */
+    struct sirix_rate *rate;                              /* Of all callers: they have no names. */
     struct sirix_audit *audit;                            /* The caller's; NULL: no log. */
     struct sirix_pending *pending;
     struct sirix_events *events;

@@ -1,4 +1,5 @@
 /* tools/list and tools/call. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -216,6 +217,19 @@ static enum sirix_status write_answer(const struct sirix_mcp_request *request,
     return status;
 }
 
+static enum sirix_status check_rate(const struct sirix_mcp_call *call, struct sirix_error *err)
+{
+    const uint64_t per_minute = call->server->settings->max_calls_per_minute;
+    uint64_t wait_ms = 0;
+
+    return sirix_rate_take(call->server->rate, per_minute, sirix_clock_system(), &wait_ms)
+               ? SIRIX_OK
+               : sirix_fail(err, SIRIX_EXHAUSTED,
+                            "more than %" PRIu64 " calls a minute (maxCallsPerMinute); the next one "
+                            "may come in %" PRIu64 " ms",
+                            per_minute, wait_ms);
+}
+
 static enum sirix_status run(struct sirix_mcp_call *call, struct sirix_json_node *arguments,
                              struct sirix_error *err)
 {
@@ -232,13 +246,13 @@ static enum sirix_status run(struct sirix_mcp_call *call, struct sirix_json_node
         status = sirix_arguments_read(call->arena, schema, arguments, &call->arguments, err);
     }
     if (status == SIRIX_OK) {
+        status = check_rate(call, err);
+    }
+    if (status == SIRIX_OK) {
         status = call->tool->run(call, err);
         if (status != SIRIX_OK && call->request->failure.code == 0) {
             sirix_mcp_name_argument(call, err);
         }
-    }
-    if (status == SIRIX_NOT_FOUND && err->line != 0) {
-        return status; /* What the text of a query names, not an argument. */
     }
     if (status == SIRIX_NOT_FOUND && err->reason == SIRIX_REASON_DATABASE_UNKNOWN) {
         status = sirix_mcp_no_database(call, err);

@@ -145,6 +145,19 @@ class TwoStep(Guard):
         self.assertNotIn("\u202e", shown["preview"])
 
 
+class Rate(Guard):
+    def test_more_calls_than_are_allowed_are_refused_and_said_so(self):
+        gateway = self.open(config={"maxCallsPerMinute": 60})
+        gateway.call("status")
+        refused = gateway.fail("status")
+        self.assertEqual(refused["status"], "exhausted")
+        self.assertIn("maxCallsPerMinute", refused["error"])
+        self.assertEqual(gateway.request("ping")["result"], {})
+        self.assertEqual(gateway.close(), 0)
+        self.assertEqual([line["outcome"] for line in self.lines() if line["event"] == "call"],
+                         ["ok", "exhausted"])
+
+
 class Elicited(Guard):
     """Clients that can be asked, of the legacy era."""
 
