@@ -254,6 +254,9 @@ static enum sirix_status run(struct sirix_mcp_call *call, struct sirix_json_node
             sirix_mcp_name_argument(call, err);
         }
     }
+    if (status == SIRIX_NOT_FOUND && err->line != 0) {
+        return status; /* What the text of a query names, not an argument. */
+    }
     if (status == SIRIX_NOT_FOUND && err->reason == SIRIX_REASON_DATABASE_UNKNOWN) {
         status = sirix_mcp_no_database(call, err);
     } else if (status == SIRIX_NOT_FOUND && err->reason == SIRIX_REASON_RESOURCE_UNKNOWN) {
