@@ -89,7 +89,8 @@ static enum sirix_status explain(struct sirix_sql_session *session, int rc, stru
         }
         return session->error.status;
     }
-    if ((rc & 0xff) == SQLITE_AUTH) {
+    /* A function that is refused is an ordinary error with words of its own. */
+    if ((rc & 0xff) == SQLITE_AUTH || strncmp(message, "not authorized", 14) == 0) {
         return refuse(err, SIRIX_REASON_SQL_REFUSED,
                       session->refused[0] == '\0' ? message : session->refused);
     }
@@ -182,8 +183,8 @@ static enum sirix_status prepare(struct sirix_sql_session *session, sqlite3_stmt
 
     while (status == SIRIX_OK) {
         bool made = false;
-        const int rc =
-            sqlite3_prepare_v3(session->db, sql.data, (int)sql.len, 0, out_statement, out_tail);
+        const int rc = sqlite3_prepare_v3(session->db, sql.len == 0 ? "" : sql.data, (int)sql.len,
+                                          0, out_statement, out_tail);
 
         if (rc == SQLITE_OK) {
             return SIRIX_OK;

@@ -40,6 +40,7 @@
 #include "sirix/labels.h"
 #include "sirix/query.h"
 #include "sirix/read.h"
+#include "sirix/sql.h"
 #include "sirix/write.h"
 
 #endif

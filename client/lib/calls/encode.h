@@ -28,6 +28,10 @@ PB(WriteOptions) *
 /* Whether the write may be sent again. write may be NULL. */
 bool sirix_write_has_key(const struct sirix_write_options *write);
 
+/* *out NULL where scope is: it is not sent. */
+enum sirix_status sirix_encode_scope(struct sirix_arena *arena, const struct sirix_scope *scope,
+                                     PB(Scope) * *out, struct sirix_error *err) SIRIX_MUST_CHECK;
+
 void sirix_encode_place(const struct sirix_place *place, PB(Place) * message);
 
 /* --- Answers ------------------------------------------------------------------------------------ */

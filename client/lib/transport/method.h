@@ -22,6 +22,7 @@
     X(APPLY_STREAM, ApplyStream, true, true)                                                       \
     X(IMPORT, Import, true, true)                                                                  \
     X(QUERY, Query, false, true)                                                                   \
+    X(SQL, Sql, false, true)                                                                       \
     X(UPDATE_QUERY, UpdateQuery, true, false)                                                      \
     X(REVERT, Revert, true, false)                                                                 \
     X(CREATE_SNAPSHOT, CreateSnapshot, true, false)                                                \

@@ -106,6 +106,12 @@ enum sirix_status sirix_rpc_hash(const ProtobufCMessage *message,
                                  uint8_t out_hash[SIRIX_SHA256_BYTES],
                                  struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* What a request is narrowed to, in the call's arena; *out NULL: nothing, everything is seen. */
+struct sirix_scope;
+enum sirix_status sirix_rpc_scope(struct sirix_rpc_call *call,
+                                  const Sirix__Storage__V1__Scope *from, struct sirix_scope **out,
+                                  struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* SIRIX_INVALID names the field where the position is none of ours. */
 enum sirix_status sirix_rpc_place(const Sirix__Storage__V1__Place *message, const char *field,
                                   uint64_t *out_target, enum sirix_place *out_place,

@@ -144,7 +144,8 @@ class Garbage(Healthy):
 
     def raw(self, method):
         kind = ("stream" if method.name in ("ApplyStream", "Import") else "unary") + "_" + (
-            "stream" if method.name in ("ReadDocument", "Diff", "Verify", "Attach") else "unary")
+            "stream" if method.name in ("ReadDocument", "Diff", "Query", "Sql", "Verify",
+                                         "Attach") else "unary")
         call = getattr(self.client.channel, kind)("/sirix.storage.v1.Storage/" + method.name,
                                                   lambda b: b, lambda b: b)
 

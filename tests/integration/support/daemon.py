@@ -87,7 +87,7 @@ class Client:
         answer = getattr(self.pb, method.output_type.name)
         path = "/sirix.storage.v1.Storage/" + method.name
         streams_in = method.name in ("ApplyStream", "Import")
-        streams_out = method.name in ("ReadDocument", "Diff", "Query", "Verify", "Attach")
+        streams_out = method.name in ("ReadDocument", "Diff", "Query", "Sql", "Verify", "Attach")
         kind = ("stream" if streams_in else "unary") + "_" + ("stream" if streams_out else "unary")
         raw = getattr(self.channel, kind)(path, request.SerializeToString, answer.FromString)
 
