@@ -313,6 +313,11 @@ enum sirix_status sirix_query_store_asked(struct sirix_store_resource *resource,
                                           struct sirix_store_view **out,
                                           struct sirix_query_error *err)
 {
+    static const char *const view_fields[] = {
+        [SIRIX_VIEW_BRANCH] = "view.branch",
+        [SIRIX_VIEW_REVISION] = "view.revision",
+        [SIRIX_VIEW_SNAPSHOT] = "view.snapshot",
+    };
     struct sirix_view_spec spec = store->options->view;
     const struct sirix_query_pin *pin = NULL;
     enum sirix_status status = SIRIX_OK;
@@ -327,6 +332,10 @@ enum sirix_status sirix_query_store_asked(struct sirix_store_resource *resource,
             spec = (struct sirix_view_spec){.by = SIRIX_VIEW_REVISION, .revision = pin->revision};
         }
         status = sirix_query_store_view(resource, store, &spec, &resource->asked, err);
+        if (status == SIRIX_NOT_FOUND || status == SIRIX_OUT_OF_RANGE ||
+            status == SIRIX_PRECONDITION) {
+            sirix_error_set_field(&err->base, view_fields[store->options->view.by]);
+        }
     }
     if (status == SIRIX_OK) {
         *out = resource->asked;

@@ -53,6 +53,19 @@ REFUSALS = [
     ("sirix_update", {"nodeKey": "V", "value": 1, "branch": "none"}, "branch", "branch_unknown"),
     ("sirix_update", {"nodeKey": "V", "value": 2, "expectedRevision": 1}, "expectedRevision",
      "revision_moved"),
+    ("sirix_query", {}, "query", "field_missing"),
+    ("sirix_query", {"query": "1", "revision": 99}, "revision", "revision_ahead"),
+    ("sirix_query", {"query": "1", "snapshot": "none"}, "snapshot", "snapshot_unknown"),
+    ("sirix_query", {"query": "1", "branch": "none"}, "branch", "branch_unknown"),
+    ("sirix_query", {"query": "1", "timestamp": "noon"}, "timestamp", "field_invalid"),
+    ("sirix_query", {"query": "1", "limit": 0}, "limit", "field_invalid"),
+    ("sirix_query", {"query": "1", "cursor": "x"}, "cursor", "cursor"),
+    ("sirix_execute_update_query", {"query": "delete json $$.v", "branch": "none"}, "branch",
+     "branch_unknown"),
+    ("sirix_execute_update_query", {"query": "delete json $$.v", "expectedRevision": 1},
+     "expectedRevision", "revision_moved"),
+    ("sirix_execute_update_query", {"query": "delete json $$.v", "message": LONG}, "message",
+     "size_limit"),
     ("sirix_delete", {"nodeKey": 999}, "nodeKey", "node_unknown"),
     ("sirix_delete", {"nodeKey": 1.5}, "nodeKey", "field_invalid"),
     ("sirix_delete", {"nodeKey": "V", "expectedRevision": 1}, "expectedRevision",
@@ -160,7 +173,8 @@ class Fields(Case):
     def test_names_that_are_missing_or_wrong_are_named_by_every_tool(self):
         self.store("db/users", USERS)
         gateway = self.open("--read-write")
-        filler = {"name": "n", "data": 1, "nodeKey": 1, "value": 1, "revision": 1, "branch": "b"}
+        filler = {"name": "n", "data": 1, "nodeKey": 1, "value": 1, "revision": 1, "branch": "b",
+                  "query": "1"}
         for tool in gateway.request("tools/list")["result"]["tools"]:
             known = tool["inputSchema"]["properties"]
             more = {name: value for name, value in filler.items() if name in known}

@@ -17,11 +17,11 @@ from mcp_client import LIMIT_S, PROGRAMS, Case, Gateway, inside
 
 VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 READERS = ["sirix_list_databases", "sirix_list_resources", "sirix_resource_info",
-           "sirix_read_node", "sirix_history", "sirix_diff", "sirix_list_snapshots",
+           "sirix_query", "sirix_read_node", "sirix_history", "sirix_diff", "sirix_list_snapshots",
            "sirix_list_branches", "status"]
 WRITERS = ["sirix_create_snapshot", "sirix_delete_snapshot", "sirix_insert", "sirix_update",
-           "sirix_delete", "sirix_revert", "sirix_create_resource", "sirix_create_branch",
-           "sirix_delete_branch", "sirix_promote"]
+           "sirix_delete", "sirix_execute_update_query", "sirix_revert", "sirix_create_resource",
+           "sirix_create_branch", "sirix_delete_branch", "sirix_promote"]
 USERS = '{"users":[{"name":"Alice","n":1.50},{"name":"Bob"}],"v":"1.0"}'
 WHERE = {"database": "db", "resource": "users"}
 
@@ -183,7 +183,8 @@ class Tools(Case):
         tools = gateway.request("tools/list")["result"]["tools"]
         self.assertEqual([tool["name"] for tool in tools], READERS + WRITERS)
         destructive = [t["name"] for t in tools if t["annotations"]["destructiveHint"]]
-        self.assertEqual(destructive, ["sirix_delete", "sirix_revert", "sirix_promote"])
+        self.assertEqual(destructive, ["sirix_delete", "sirix_execute_update_query", "sirix_revert",
+                                       "sirix_promote"])
         self.assertEqual(gateway.close(), 0)
         self.assertIn("WARN: MCP server running in read-write mode", "".join(gateway.errors))
 
@@ -530,7 +531,7 @@ class Safety(Case):
         self.assertEqual(gateway.call("sirix_read_node", database="products",
                                       resource="catalog")["value"]["secret"], "products/catalog")
         arguments = {"name": "x", "data": {"y": 1}, "nodeKey": 1, "value": 1, "revision": 1,
-                     "branch": "main"}
+                     "branch": "main", "query": "delete json $$.x"}
         tools = gateway.request("tools/list")["result"]["tools"]
         tried = 0
         for tool in tools:

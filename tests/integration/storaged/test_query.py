@@ -138,6 +138,12 @@ class Reading(Asking):
             detail = self.refuse("INVALID_ARGUMENT", "field_invalid", query, view=view)
             self.assertEqual(detail.field, b"view")
             self.assertIn(b"jn:doc(", detail.message)
+        for view, code, reason, field in (
+                (pb.View(revision=99), "OUT_OF_RANGE", "revision_ahead", b"view.revision"),
+                (pb.View(snapshot=b"none"), "NOT_FOUND", "snapshot_unknown", b"view.snapshot"),
+                (pb.View(branch=b"none"), "NOT_FOUND", "branch_unknown", b"view.branch")):
+            self.assertEqual(self.refuse(code, reason, "$$", view=view, **self.of(name)).field,
+                             field)
         self.refuse("NOT_FOUND", "revision_before_first", query,
                     view=pb.View(timestamp=b"2001-01-01"))
 
