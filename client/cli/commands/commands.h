@@ -28,6 +28,7 @@ extern const struct sirixctl_command sirixctl_branch_delete;
 extern const struct sirixctl_command sirixctl_branch_promote;
 extern const struct sirixctl_command sirixctl_query;
 extern const struct sirixctl_command sirixctl_update_query;
+extern const struct sirixctl_command sirixctl_sql;
 extern const struct sirixctl_command sirixctl_verify;
 extern const struct sirixctl_command sirixctl_status;
 extern const struct sirixctl_command sirixctl_completion;
