@@ -74,7 +74,9 @@ static enum sirix_status settle(struct sirix_gateway_backend *backend,
         *out_has_happened = true;
         return SIRIX_OK;
     }
-    if (status == SIRIX_NOT_FOUND) {
+    /* Where the resource itself is gone nobody knows, but for what would have made it. */
+    if (status == SIRIX_NOT_FOUND && (inner.reason == SIRIX_REASON_SNAPSHOT_UNKNOWN ||
+                                      strcmp(intent->tool, "sirix_create_resource") == 0)) {
         *out_has_happened = false;
         return SIRIX_OK;
     }

@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/sha256.h"
 
-enum { US_PER_S = 1000 * 1000, INSTANCE_CHARS = 12, STAMP_BYTES = 20 };
+enum { INSTANCE_CHARS = 12, STAMP_BYTES = 20 };
 
 struct sirix_audit {
     pthread_mutex_t lock;
@@ -245,7 +245,8 @@ static enum sirix_status make_stem(struct sirix_audit *audit, const char *path,
     size_t len = strlen(path);
     size_t used = 0;
 
-    (void)sirix_time_format(sirix_clock_realtime_us(audit->clock) / US_PER_S * US_PER_S, time);
+    (void)sirix_time_format(sirix_clock_realtime_us(audit->clock), time);
+    memcpy(strchr(time, '.'), "Z", sizeof("Z")); /* To the second: without the six digits. */
     for (const char *at = time; *at != '\0' && used + 1 < sizeof(stamp); at++) {
         if (*at != '-' && *at != ':') {
             stamp[used++] = *at;

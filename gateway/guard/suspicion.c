@@ -13,7 +13,8 @@ enum {
     FAR_BYTES = 320,  /* Nor those that name a tool. */
     ENCODED_MIN = 20, /* Characters of an encoded run that are worth a look. */
     DECODED_MAX = 16 * 1024,
-    APART_MIN = 5, /* Letters in a row that stand apart. */
+    ODD_BYTES_MAX = 8 * 1024, /* Of a text that are looked at in forms that people do not write. */
+    APART_MIN = 5,            /* Letters in a row that stand apart. */
     TAG_FIRST = 0xe0020,
     TAG_LAST = 0xe007e,
 };
@@ -278,21 +279,16 @@ static void judge(struct looking *l, size_t at)
 /* The words of all kinds that begin at a place. */
 static void look_here(struct looking *l, struct sirix_bytes words, size_t at)
 {
-    const char *text = (const char *)words.data + at;
+    const struct sirix_suspicion_index *index = sirix_suspicion_index();
+    const uint8_t *text = (const uint8_t *)words.data + at;
     const size_t left = words.len - at;
 
-    for (size_t kind = 0; kind < SIRIX_WORDS_KINDS; kind++) {
-        const char *word = sirix_suspicion_words[kind];
+    for (size_t i = index->first[*text]; i < index->first[*text + 1]; i++) {
+        const size_t len = index->entries[i].len;
 
-        while (*word != '\0') {
-            const size_t len = strcspn(word, "|");
-
-            if (len != 0 && *word == *text && len <= left && memcmp(word, text, len) == 0) {
-                l->seen[kind] = at + 1;
-                judge(l, at);
-                break;
-            }
-            word += len + (word[len] == '|');
+        if (len <= left && memcmp(index->entries[i].text, text, len) == 0) {
+            l->seen[index->entries[i].kind] = at + 1;
+            judge(l, at);
         }
     }
 }
@@ -493,6 +489,7 @@ static void turn(struct sirix_buf *words)
 static enum sirix_status look_at(struct sirix_bytes plain, struct sirix_buf *words,
                                  enum sirix_suspicion *out, struct sirix_error *err)
 {
+    enum { ODD_FORM = 3 }; /* From there on. */
     static const struct form forms[] = {
         {false, false, false, false}, {true, false, false, false}, {false, true, false, false},
         {true, true, true, false},    {false, false, false, true},
@@ -505,6 +502,9 @@ static enum sirix_status look_at(struct sirix_bytes plain, struct sirix_buf *wor
         if (*out != SIRIX_SUSPICION_NONE || (i == 1 && !traits.has_alikes) ||
             (i == 2 && !traits.has_digits)) {
             continue;
+        }
+        if (i == ODD_FORM) {
+            plain.len = plain.len < ODD_BYTES_MAX ? plain.len : ODD_BYTES_MAX;
         }
         status = normalise(plain, &forms[i], words, &traits, err);
         if (status != SIRIX_OK) {

@@ -4,7 +4,14 @@
  */
 #include "guard/suspicion_words.h"
 
-const char *const sirix_suspicion_words[SIRIX_WORDS_KINDS] = {
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Separated by `|`. */
+static const char *const all_words[SIRIX_WORDS_KINDS] = {
     [SIRIX_WORDS_DROP] =
         "ignor|disregard|forget|overrid|bypass|pay no attention|do not follow|stop following|"
         "set aside|throw away|discard|vergiss|vergesst|missacht|ubergeh|beachte nicht|oublie|"
@@ -105,3 +112,56 @@ const char *const sirix_suspicion_words[SIRIX_WORDS_KINDS] = {
         "neue systemanweisung|nouvelles instructions pour|nuevas instrucciones para|"
         "nuove istruzioni per|novas instrucoes para|новые инструкции для|新的系统指令|新しい指示",
 };
+
+static struct sirix_suspicion_index by_byte;
+
+/* Goes through all words; counts those of a byte, or puts them at their place. */
+static void index_words(bool puts)
+{
+    for (size_t kind = 0; kind < SIRIX_WORDS_KINDS; kind++) {
+        const char *word = all_words[kind];
+
+        while (*word != '\0') {
+            const size_t len = strcspn(word, "|");
+            const uint8_t byte = (uint8_t)*word;
+
+            assert(len != 0 && len <= UINT8_MAX);
+            if (puts) {
+                const uint16_t at = by_byte.first[byte]++;
+
+                by_byte.entries[at].text = word;
+                by_byte.entries[at].len = (uint8_t)len;
+                by_byte.entries[at].kind = (uint8_t)kind;
+            } else {
+                by_byte.first[byte]++;
+            }
+            word += len + (word[len] == '|');
+        }
+    }
+}
+
+static void make_index(void)
+{
+    uint16_t sum = 0;
+
+    index_words(false);
+    for (size_t i = 0; i < 257; i++) {
+        const uint16_t count = by_byte.first[i];
+
+        by_byte.first[i] = sum;
+        sum = (uint16_t)(sum + count);
+    }
+    assert(sum <= SIRIX_SUSPICION_WORDS_MAX);
+    /* Each is moved to where the next one begins, and all of them back by one. */
+    index_words(true);
+    memmove(by_byte.first + 1, by_byte.first, 256 * sizeof(by_byte.first[0]));
+    by_byte.first[0] = 0;
+}
+
+const struct sirix_suspicion_index *sirix_suspicion_index(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    (void)pthread_once(&once, make_index);
+    return &by_byte;
+}

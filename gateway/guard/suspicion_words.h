@@ -1,6 +1,8 @@
-/* Words by their kind, separated by `|`. Internal to guard/suspicion.c. */
+/* Words by their kind. Internal to guard/suspicion.c. */
 #ifndef SIRIX_GUARD_SUSPICION_WORDS_H
 #define SIRIX_GUARD_SUSPICION_WORDS_H
+
+#include <stdint.h>
 
 enum sirix_words {
     SIRIX_WORDS_DROP,   /* Not to follow any more, */
@@ -20,6 +22,19 @@ enum sirix_words {
     SIRIX_WORDS_KINDS,
 };
 
-extern const char *const sirix_suspicion_words[SIRIX_WORDS_KINDS];
+enum { SIRIX_SUSPICION_WORDS_MAX = 1024 };
+
+/* All words by their first byte: those of byte b are entries first[b] to first[b + 1]. */
+struct sirix_suspicion_index {
+    struct {
+        const char *text;
+        uint8_t len;
+        uint8_t kind; /* enum sirix_words */
+    } entries[SIRIX_SUSPICION_WORDS_MAX];
+    uint16_t first[257];
+};
+
+/* Made at first use; any thread. */
+const struct sirix_suspicion_index *sirix_suspicion_index(void);
 
 #endif
