@@ -15,9 +15,9 @@ const struct sirixctl_command *const sirixctl_commands[] = {
     &sirixctl_snapshot_list, &sirixctl_snapshot_delete,
     &sirixctl_branch_create, &sirixctl_branch_list,
     &sirixctl_branch_delete, &sirixctl_branch_promote,
-    &sirixctl_query,         &sirixctl_update_query,  &sirixctl_sql,
-    &sirixctl_verify,        &sirixctl_status,
-    &sirixctl_completion,
+    &sirixctl_query,         &sirixctl_update_query,
+    &sirixctl_sql,           &sirixctl_verify,
+    &sirixctl_status,        &sirixctl_completion,
 };
 
 static const struct sirixctl_flag common_flags[] = {
