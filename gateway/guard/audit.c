@@ -246,7 +246,7 @@ static enum sirix_status make_stem(struct sirix_audit *audit, const char *path,
     size_t used = 0;
 
     (void)sirix_time_format(sirix_clock_realtime_us(audit->clock), time);
-    memcpy(strchr(time, '.'), "Z", sizeof("Z")); /* To the second: without the six digits. */
+    memcpy(time + strcspn(time, ".Z"), "Z", sizeof("Z")); /* To the second. */
     for (const char *at = time; *at != '\0' && used + 1 < sizeof(stamp); at++) {
         if (*at != '-' && *at != ':') {
             stamp[used++] = *at;
