@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "sql_fixture.h"
-#include "unit/document/temp_dir.h"
+#include "unit/sql/remove_tree.h"
 
 static struct sirix_bytes text(const char *s)
 {
@@ -53,7 +53,7 @@ void sql_fixture_open(struct sql_fixture *f)
 void sql_fixture_close(struct sql_fixture *f)
 {
     sirix_service_close(f->service);
-    temp_dir_remove(f->dir);
+    assert_int_equal(remove_tree(f->dir), 0);
 }
 
 /* Inserts a value into an empty resource, or updates the value at a path. */
