@@ -225,7 +225,8 @@ static enum sirix_status check_rate(const struct sirix_mcp_call *call, struct si
     return sirix_rate_take(call->server->rate, per_minute, sirix_clock_system(), &wait_ms)
                ? SIRIX_OK
                : sirix_fail(err, SIRIX_EXHAUSTED,
-                            "more than %" PRIu64 " calls a minute (maxCallsPerMinute); the next one "
+                            "more than %" PRIu64
+                            " calls a minute (maxCallsPerMinute); the next one "
                             "may come in %" PRIu64 " ms",
                             per_minute, wait_ms);
 }
