@@ -106,16 +106,8 @@ size_t sirix_time_format(int64_t time_us, char out_text[SIRIX_TIME_TEXT_BYTES])
     int of_day = (int)(seconds % seconds_a_day);
 
     int len =
-        snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%06d", date.year, date.month,
+        snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", date.year, date.month,
                  date.day, of_day / 3600, of_day / 60 % 60, of_day % 60, fraction);
-    while (text[len - 1] == '0' && fraction != 0) {
-        len--;
-    }
-    if (fraction == 0) {
-        len -= 7; /* The point and six zeros. */
-    }
-    text[len++] = 'Z';
-    text[len] = '\0';
     memcpy(out_text, text, (size_t)len + 1);
     return (size_t)len;
 }

@@ -44,12 +44,12 @@ static inline uint64_t sirix_clock_monotonic_ns(const struct sirix_clock *clock)
 #define SIRIX_TIME_US_MIN INT64_C(-62135596800000000)
 #define SIRIX_TIME_US_MAX INT64_C(253402300799999999)
 
-enum { SIRIX_TIME_TEXT_BYTES = 28 }; /* The longest text and its NUL. */
+enum { SIRIX_TIME_TEXT_BYTES = 28 }; /* The text and its NUL. */
 
 /*
- * Writes the instant, always with `Z`, with as many digits of the fraction as it needs (none for
- * whole seconds), and returns its length. An instant outside the range is written as the nearest
- * one inside.
+ * Writes the instant, always with `Z` and six digits of the fraction, so that texts have one length
+ * and sort as their instants do, and returns that length. An instant outside the range is written as
+ * the nearest one inside.
  */
 size_t sirix_time_format(int64_t time_us, char out_text[SIRIX_TIME_TEXT_BYTES]);
 

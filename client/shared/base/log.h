@@ -1,7 +1,7 @@
 /*
  * The log: one JSON object a line on stderr (or another file), for machines first.
  *
- *     {"time":"2026-01-02T03:04:05.678Z","level":"info","msg":"opened","database":"notes","ms":12}
+ *     {"time":"2026-01-02T03:04:05.678000Z","level":"info","msg":"opened","database":"notes","ms":12}
  *
  * Safe       Nothing that a name, a query or a peer says can forge a line or steer a terminal:
  *            controls, U+007F..U+009F, U+2028, U+2029, bidirectional and zero-width characters and

@@ -73,9 +73,10 @@ static void a_line_is_one_json_object_with_its_fields_in_order(void **state)
     sirix_log_write(SIRIX_LOG_ERROR, "bare", NULL, 0);
 
     assert_string_equal(
-        logged(f), "{\"time\":\"2024-01-15T15:00:00.5Z\",\"level\":\"info\",\"msg\":\"opened\","
-                   "\"database\":\"notes\",\"ms\":12,\"delta\":-3,\"ok\":true,\"none\":null}\n"
-                   "{\"time\":\"2024-01-15T15:00:00.5Z\",\"level\":\"error\",\"msg\":\"bare\"}\n");
+        logged(f),
+        "{\"time\":\"2024-01-15T15:00:00.500000Z\",\"level\":\"info\",\"msg\":\"opened\","
+        "\"database\":\"notes\",\"ms\":12,\"delta\":-3,\"ok\":true,\"none\":null}\n"
+        "{\"time\":\"2024-01-15T15:00:00.500000Z\",\"level\":\"error\",\"msg\":\"bare\"}\n");
 }
 
 static void levels_below_the_threshold_are_silent(void **state)

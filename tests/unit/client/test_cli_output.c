@@ -170,9 +170,10 @@ static void an_answer_is_one_object_on_one_line(void **state)
     sirixctl_json_object_end(&json);
     assert_int_equal(sirixctl_json_finish(&json, &screen.out, NULL), SIRIX_OK);
     char *seen = close_screen(&screen);
-    assert_string_equal(seen, "{\"a\":\"x\\\"\\n\",\"b\":18446744073709551615,\"c\":true,"
-                              "\"d\":\"1970-01-01T00:00:01Z\",\"e\":null,\"f\":[1.10],\"g\":null,"
-                              "\"h\":[1]}\n");
+    assert_string_equal(seen,
+                        "{\"a\":\"x\\\"\\n\",\"b\":18446744073709551615,\"c\":true,"
+                        "\"d\":\"1970-01-01T00:00:01.000000Z\",\"e\":null,\"f\":[1.10],\"g\":null,"
+                        "\"h\":[1]}\n");
     free(seen);
 }
 
