@@ -2,32 +2,52 @@
  * The way to the server: made when a command first needs it, which is after it has checked all that
  * it was given, so that a mistake starts no daemon and waits for nobody.
  */
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 
-enum { CONNECT_MS = 2000 };
+enum { CONNECT_MS = 2000, NS_A_MS = 1000000 };
 
 enum sirix_status sirixctl_check_door(const struct sirixctl *ctl, struct sirix_error *err)
 {
     bool has_storage = ctl->args.common[SIRIXCTL_STORAGE] != NULL;
     bool has_data = ctl->args.common[SIRIXCTL_DATA] != NULL;
 
-    if (ctl->command->needs != SIRIXCTL_NEEDS_NOTHING && has_storage == has_data) {
+    if (ctl->command->needs == SIRIXCTL_NEEDS_NOTHING) {
+        return SIRIX_OK;
+    }
+    if (has_storage && has_data) {
+        return sirixctl_usage(err, "--storage and --data are both given; which one is meant?");
+    }
+    if (!has_storage && !has_data) {
         return sirixctl_usage(err,
                               "where is the data? give either --storage ADDRESS or --data DIR");
     }
     return SIRIX_OK;
 }
 
+/* What connecting took is no longer there for the calls. */
+static void shorten_deadline(struct sirix_call_options *call, uint64_t since_ns)
+{
+    uint64_t taken_ms = (sirix_clock_monotonic_ns(sirix_clock_system()) - since_ns) / NS_A_MS;
+
+    if (call->deadline_ms != 0) { /* 0: no --timeout; also of what is left, which is never 0. */
+        call->deadline_ms =
+            taken_ms < call->deadline_ms ? call->deadline_ms - (uint32_t)taken_ms : 1;
+    }
+}
+
 enum sirix_status sirixctl_connect(struct sirixctl *ctl, struct sirix_error *err)
 {
     const char *storage = ctl->args.common[SIRIXCTL_STORAGE];
+    const uint64_t start_ns = sirix_clock_monotonic_ns(sirix_clock_system());
     const struct sirix_client_options options = {
         .client_name = "sirixctl",
         .connect_timeout_ms = CONNECT_MS,
     };
     const struct sirix_embedded_options embedded = {
         .read_only = ctl->command->needs == SIRIXCTL_NEEDS_READER,
+        .start_timeout_ms = ctl->call.deadline_ms, /* Without --timeout: the library's. */
         .program = ctl->args.common[SIRIXCTL_STORAGED],
         .client = options,
     };
@@ -41,6 +61,7 @@ enum sirix_status sirixctl_connect(struct sirixctl *ctl, struct sirix_error *err
     } else {
         status = sirix_embedded_open(ctl->args.common[SIRIXCTL_DATA], &embedded, &ctl->client, err);
     }
+    shorten_deadline(&ctl->call, start_ns);
     /* Only now: until here Ctrl-C just ends the program, as nothing has begun. */
     return status != SIRIX_OK ? status : sirixctl_interrupt_start(&ctl->call.cancel, err);
 }

@@ -19,7 +19,7 @@ struct advice {
 };
 
 static const struct advice advice_by_reason[] = {
-    {SIRIX_REASON_DUPLICATE_KEY, "import --duplicate-keys last keeps the last of each", NULL},
+    {SIRIX_REASON_DUPLICATE_KEY, "--duplicate-keys last keeps the last of each", &sirixctl_import},
     {SIRIX_REASON_RESOURCE_HAS_VALUE, "--replace replaces it; every old revision can still be read",
      NULL},
     {SIRIX_REASON_REVISION_MOVED,
@@ -40,14 +40,16 @@ static const struct advice advice_by_reason[] = {
     {SIRIX_REASON_BRANCH_EXPIRED, "`branch list` shows the branches that are left", NULL},
 };
 
-static const char *advice_of_status(enum sirix_status status)
+static const char *advice_of_status(const struct sirixctl *ctl, enum sirix_status status)
 {
     switch (status) {
     case SIRIX_OUTCOME_UNKNOWN:
         return "`history` shows whether it happened; with --idempotency-key the same command can "
                "be given again";
     case SIRIX_UNAVAILABLE:
-        return "is a storaged running there? With --data DIR one is started";
+        return ctl->args.common[SIRIXCTL_DATA] != NULL
+                   ? "storaged.log in the folder of --data may say why"
+                   : "is a storaged running there? With --data DIR one is started";
     case SIRIX_CORRUPT:
         return "`verify` says what else is damaged; other resources are not affected";
     default:
@@ -196,6 +198,6 @@ void sirixctl_hint(struct sirixctl *ctl, const struct sirix_error *err,
         }
     }
     if (out_hint[0] == '\0') {
-        (void)snprintf(out_hint, SIRIXCTL_HINT_BYTES_MAX, "%s", advice_of_status(err->status));
+        (void)snprintf(out_hint, SIRIXCTL_HINT_BYTES_MAX, "%s", advice_of_status(ctl, err->status));
     }
 }

@@ -108,6 +108,9 @@ static enum sirix_status read_common(struct sirixctl *ctl, struct sirix_error *e
     if (status != SIRIX_OK) {
         return status;
     }
+    if (ctl->args.common[SIRIXCTL_TIMEOUT] != NULL && timeout_s == 0) {
+        return sirixctl_usage(err, "--timeout wants 1 second or more, not 0");
+    }
     ctl->call.deadline_ms = (uint32_t)(timeout_s * 1000);
     ctl->json = ctl->args.common[SIRIXCTL_JSON] != NULL;
     ctl->quiet = ctl->args.common[SIRIXCTL_QUIET] != NULL;

@@ -4,6 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { POINTER_BYTES_MAX = 120 }; /* Told to people; JSON has all of it. */
+static const char cut_mark[] = "...";
+
 /* --- Words ------------------------------------------------------------------------------------ */
 
 /* Where it is wrong and other facts, each behind the one before. */
@@ -14,12 +17,39 @@ static void tell_fact(struct sirixctl_out *out, bool *first, const char *name, c
     *first = false;
 }
 
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xc0U) == 0x80U; /* Of a character of UTF-8. */
+}
+
 static void tell_number(struct sirixctl_out *out, bool *first, const char *name, uint64_t value)
 {
     char text[24];
 
     (void)snprintf(text, sizeof(text), "%" PRIu64, value);
     tell_fact(out, first, name, text);
+}
+
+/* A pointer of a thousand levels helps nobody: its two ends, each of whole characters. */
+static void tell_pointer(struct sirixctl_out *out, bool *first, const char *pointer)
+{
+    char text[POINTER_BYTES_MAX + sizeof(cut_mark)];
+    size_t len = strlen(pointer);
+    size_t head = POINTER_BYTES_MAX / 2;
+    size_t tail = len - head;
+
+    if (len <= POINTER_BYTES_MAX) {
+        tell_fact(out, first, "at ", pointer);
+        return;
+    }
+    while (head > 0 && is_continuation(pointer[head])) {
+        head--;
+    }
+    while (is_continuation(pointer[tail])) {
+        tail++;
+    }
+    (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)head, pointer, cut_mark, pointer + tail);
+    tell_fact(out, first, "at ", text);
 }
 
 /* A sentence of the server may name the field already. */
@@ -38,7 +68,7 @@ static void tell_facts(struct sirixctl_out *out, const struct sirix_error *err)
         tell_fact(out, &first, "", err->field);
     }
     if (!says(err, err->pointer)) {
-        tell_fact(out, &first, "at ", err->pointer);
+        tell_pointer(out, &first, err->pointer);
     }
     (void)snprintf(byte, sizeof(byte), "byte %" PRIu64, err->offset);
     if (err->has_offset && !says(err, byte)) {

@@ -93,6 +93,10 @@ const struct sirixctl_command sirixctl_drop = {
     .name = "drop",
     .operands = "DB | DB/RESOURCE",
     .summary = "Remove a database or a resource with all its revisions",
+    .details =
+        "A database gives its bytes back to the disk at once. Those of a resource stay in its\n"
+        "database, where nothing can read them, until they are pruned, which this version\n"
+        "cannot do yet, or until the database is dropped.",
     .answer = "{\"database\",\"resource\"?,\"dropped\":true}",
     .flags = SIRIXCTL_FLAGS(drop_flags),
     .operands_min = 1,

@@ -59,10 +59,14 @@ static enum sirix_status check_free(struct sirix_group *group, struct sirix_byte
     if (status != SIRIX_OK) {
         return status;
     }
-    return sirix_fail_reason(
-        err, SIRIX_ALREADY_EXISTS,
-        sirix_bytes_equal(row.name, name) ? SIRIX_REASON_NONE : SIRIX_REASON_NAME_CASE,
-        "there is a resource %.*s already", (int)row.name.len, (const char *)row.name.data);
+    if (sirix_bytes_equal(row.name, name)) {
+        return sirix_fail(err, SIRIX_ALREADY_EXISTS, "resource %.*s exists already", (int)name.len,
+                          (const char *)name.data);
+    }
+    return sirix_fail_reason(err, SIRIX_ALREADY_EXISTS, SIRIX_REASON_NAME_CASE,
+                             "resource %.*s exists, and %.*s differs from it in case alone",
+                             (int)row.name.len, (const char *)row.name.data, (int)name.len,
+                             (const char *)name.data);
 }
 
 /* Gives the resource its name: from now on it can be opened. */

@@ -236,12 +236,19 @@ enum sirix_status sirix_label_put(struct sirix_group *group, const struct sirix_
 enum sirix_status sirix_label_taken(const struct sirix_resource *resource, struct sirix_bytes name,
                                     const struct sirix_label_row *row, struct sirix_error *err)
 {
-    enum sirix_status status = sirix_fail_reason(
-        err, SIRIX_ALREADY_EXISTS,
-        sirix_bytes_equal(row->name, name) ? SIRIX_REASON_NONE : SIRIX_REASON_NAME_CASE,
-        "resource %s has a %s %.*s already", resource->name, kind_text(row->kind),
-        (int)row->name.len, (const char *)row->name.data);
+    enum sirix_status status = SIRIX_ALREADY_EXISTS;
 
+    if (sirix_bytes_equal(row->name, name)) {
+        status = sirix_fail(err, SIRIX_ALREADY_EXISTS, "resource %s has a %s %.*s already",
+                            resource->name, kind_text(row->kind), (int)name.len,
+                            (const char *)name.data);
+    } else {
+        status =
+            sirix_fail_reason(err, SIRIX_ALREADY_EXISTS, SIRIX_REASON_NAME_CASE,
+                              "%s %.*s exists, and %.*s differs from it in case alone",
+                              kind_text(row->kind), (int)row->name.len,
+                              (const char *)row->name.data, (int)name.len, (const char *)name.data);
+    }
     if (err != NULL && row->kind == SIRIX_LABEL_SNAPSHOT) {
         err->current_revision = row->revision;
     }

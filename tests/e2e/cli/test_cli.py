@@ -461,7 +461,7 @@ class CommandLine(Folder):
             (["export", "db/res", "--indent", "1", "--indent", "2"], "twice"),
             (["export", "db/res", "--ndjson=1"], "takes no value"),
             (["export", "db/res", "-x"], "two dashes"),
-            (["status", "--storage", "unix:/x"], "either --storage"),
+            (["status", "--storage", "unix:/x"], "both given"),
             (["status", "--color", "blue"], "auto, always or never"),
         )
         for args, words in cases:
@@ -504,6 +504,16 @@ class CommandLine(Folder):
         self.assertEqual(done.returncode, 69)
         self.assertLess(time.monotonic() - start, 10)
 
+    def test_flags_that_contradict_are_told_as_that(self):
+        for flags, words in (([], b"where is the data?"),
+                             (["--data", self.data, "--storage", "unix:x"], b"are both given"),
+                             (["--data", self.data, "--timeout", "0"], b"--timeout wants")):
+            with self.subTest(flags):
+                done = subprocess.run([SIRIXCTL, "list", *flags], stderr=subprocess.PIPE,
+                                      timeout=LIMIT_S)
+                self.assertEqual(done.returncode, 64)
+                self.assertIn(words, done.stderr)
+        self.assertFalse(os.path.exists(self.data))
 
     def test_flags_of_every_command_may_stand_before_it(self):
         self.load([1])
@@ -619,6 +629,49 @@ class CommandLine(Folder):
         self.assertNotIn("hint", told)
         self.assertIn("hint: update --replace", self.run_ctl("update", "db/res", "/o", "1",
                                                              code=78)[1])
+        # Only an import has a flag for repeated keys.
+        self.assertIn("hint: --duplicate-keys last", self.run_ctl("import", "db/new", "-", code=65,
+                                                                  stdin=b'{"k":1,"k":2}')[1])
+        patch = self.file("patch.json", '[{"op":"add","path":"/o/a","value":{"k":1,"k":2}}]')
+        for args, code in ((["insert", "db/res", "/o", '{"k":1,"k":2}', "--name", "n"], 65),
+                           (["insert", "db/res", "/o", "1", "--name", "a"], 73),
+                           (["rename", "db/res", "/o", "s"], 73),
+                           (["move", "db/res", "/s", "/o", "--name", "a"], 73),
+                           (["apply", "db/res", patch], 65)):
+            with self.subTest(args):
+                self.assertNotIn("duplicate-keys", self.run_ctl(*args, code=code)[1])
+
+    def test_a_name_that_differs_in_case_alone_is_told_as_that(self):
+        self.load(1, "db/Res")
+        self.ask("snapshot", "create", "db/Res", "Snap")
+        self.ask("branch", "create", "db/Res", "Side")
+        for args, there, given in ((["create", "DB"], "db", "DB"),
+                                   (["create", "db/res"], "Res", "res"),
+                                   (["snapshot", "create", "db/Res", "snap"], "Snap", "snap"),
+                                   (["branch", "create", "db/Res", "side"], "Side", "side")):
+            with self.subTest(args):
+                self.assertIn(f"{there} exists, and {given} differs from it in case alone",
+                              self.run_ctl(*args, code=73)[1])
+        self.assertIn("exists already", self.run_ctl("create", "db/Res", code=73)[1])
+
+    def test_a_long_pointer_is_cut_in_the_middle_for_people_only(self):
+        deep = "[" * 1001 + "]" * 1001
+        told = self.run_ctl("import", "db/res", "-", code=65, stdin=deep.encode())[1]
+        self.assertRegex(told, r"\(at /0/0[0/]+\.\.\.[0/]+/0\)")
+        self.assertLess(len(told), 400)
+        pointer = self.error("import", "db/res", "-", code=65, stdin=deep.encode())["pointer"]
+        self.assertEqual(pointer, "/0" * (len(pointer) // 2))
+        self.assertGreater(len(pointer), 200)
+        # A cut goes through no character.
+        wide = '{"é":' * 200 + '{"éé":' * 100 + "[1,}" + "}" * 300
+        self.assertIn("...", self.run_ctl("import", "db/res", "-", code=65,
+                                          stdin=wide.encode())[1])
+
+    def test_times_have_six_digits_so_that_they_sort_as_text(self):
+        for value in range(12):
+            self.load(value, f"db/r{value}")
+        for resource in self.ask("list", "db")["resources"]:
+            self.assertRegex(resource["timestamp"], r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z")
 
     def test_help_of_one_command_has_two_forms(self):
         def out(*args, code=0):
@@ -876,6 +929,19 @@ class Daemon(Folder):
         os.kill(pid, signal.SIGKILL)
         self.assertEqual(self.export(), [1])
         self.assertNotEqual(self.ask("status")["processId"], pid)
+
+    def test_a_timeout_covers_the_connecting(self):
+        pid = self.ask("status")["processId"]
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            start = time.monotonic()
+            told = self.run_ctl("list", "--timeout", "2", code=69)[1]
+            taken = time.monotonic() - start
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        self.assertIn("hint: storaged.log", told)
+        self.assertGreater(taken, 1.9)
+        self.assertLess(taken, 8)  # Without the flag it is given 15 seconds.
 
     def test_reading_commands_are_readers(self):
         self.assertEqual(self.ask("status")["role"], "reader")
