@@ -68,6 +68,7 @@ struct patch {
     struct sirix_arena arena;
     struct sirix_buf text;  /* Of one operation that is spooled, */
     struct sirix_buf piece; /* and a part of it. */
+    struct sirix_patch_copies copies;
     uint64_t count;
     uint64_t tests;
 };
@@ -141,7 +142,7 @@ static enum sirix_status do_operation(struct patch *patch, uint64_t start, uint6
     }
     if (status == SIRIX_OK) {
         status = sirix_patch_apply_one(patch->work->edit, &patch->tree, patch->tree.root,
-                                       patch->count, &is_test, err);
+                                       patch->count, &patch->copies, &is_test, err);
     }
     patch->count += 1;
     patch->tests += is_test ? 1 : 0;

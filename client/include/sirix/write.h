@@ -61,7 +61,8 @@ struct sirix_apply_request {
     size_t operation_count;
     /*
      * SIRIX_APPLY_JSON_PATCH: the text of an RFC 6902 patch, at most 64 MiB and 1,000,000 operations,
-     * or its text piece by piece, if not NULL.
+     * or its text piece by piece, if not NULL. Its copies together make at most 8,388,608 nodes and
+     * 256 MiB of JSON text; SIRIX_EXHAUSTED (size_limit) names the operation that would pass that.
      */
     struct sirix_bytes json_patch;
     const struct sirix_source *json_patch_source;

@@ -37,7 +37,8 @@ struct sirix_json_patch_options {
 
 /*
  * Applies patch (an array of operations, of any tree) to tree. Values are copied out of the patch;
- * their texts stay in the patch's arena, which must live as long as the tree. options may be NULL.
+ * their texts stay in the patch's arena, which must live as long as the tree. What copies make may
+ * be far more than the patch is: the limit of the tree's arena bounds it. options may be NULL.
  */
 enum sirix_status sirix_json_patch_apply(struct sirix_json_tree *tree,
                                          struct sirix_json_tree *patch_tree,

@@ -405,13 +405,21 @@ static enum sirix_status read_op(struct apply *apply, struct sirix_json_node *no
     struct op op = {.kind = OP_COUNT};
 
     if (node->kind != SIRIX_JSON_KIND_OBJECT) {
-        return missing(apply, "op", SIRIX_REASON_FIELD_INVALID, "is not there: not an object", err);
+        enum sirix_status status =
+            sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                              "operation %zu of the patch is not an object", apply->op_index);
+
+        sirix_error_set_field(err, "patch");
+        return status;
     }
     name = sirix_json_member_str(apply->patch_tree, node, "op");
     if (name == NULL) {
         return missing(apply, "op", SIRIX_REASON_FIELD_MISSING, "is missing", err);
     }
-    for (int kind = 0; kind < OP_COUNT && name->kind == SIRIX_JSON_KIND_STRING; kind++) {
+    if (name->kind != SIRIX_JSON_KIND_STRING) {
+        return missing(apply, "op", SIRIX_REASON_FIELD_INVALID, "is not a string", err);
+    }
+    for (int kind = 0; kind < OP_COUNT; kind++) {
         const struct sirix_bytes text = {.data = op_rules[kind].name,
                                          .len = strlen(op_rules[kind].name)};
 

@@ -145,5 +145,7 @@ void sirix_serialiser_free(struct sirix_serialiser *serialiser);
 enum sirix_status sirix_serialiser_step(struct sirix_serialiser *serialiser, size_t max_bytes,
                                         struct sirix_buf *out, bool *out_done,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Nodes written so far, or begun. */
+uint64_t sirix_serialiser_nodes(const struct sirix_serialiser *serialiser);
 
 #endif

@@ -11,6 +11,8 @@
 enum {
     SIRIX_PATCH_OPS_DEFAULT = 10 * 1000,
     SIRIX_PATCH_OPS_MAX = 1000 * 1000,
+    SIRIX_PATCH_COPY_NODES_MAX = 8 * 1024 * 1024,   /* That all copies of one patch make, */
+    SIRIX_PATCH_COPY_BYTES_MAX = 256 * 1024 * 1024, /* and of their JSON text, minified. */
 };
 
 /* --- Out ------------------------------------------------------------------------------------------ */
@@ -66,14 +68,16 @@ enum sirix_status sirix_patch_writer_step(struct sirix_patch_writer *writer, siz
  *
  * add       to a member that is there replaces its value in place, key and all
  * move      keeps the keys of what it moves; a member that was at the target goes
- * copy      puts the text of the value there once more
+ * copy      puts the text of the value there once more; all of them together make no more than
+ *           SIRIX_PATCH_COPY_NODES_MAX nodes and SIRIX_PATCH_COPY_BYTES_MAX bytes of text
  * test      compares by value: numbers exactly (1.0 equals 1.00), members in any order
  * Refused   removing or moving the whole value; moving a value into itself. Unknown members of an
  *           operation are ignored, missing ones refused.
  * Errors    as json/patch.h: SIRIX_INVALID with reason field_missing, field_invalid, patch_target or
  *           patch_test; the pointer is the operation's path (or from), the sentence names the
- *           operation's number, from 0. EXHAUSTED (size_limit) past max_ops. Others are those of
- *           the edit, with the operation's pointer where they have none.
+ *           operation's number, from 0. EXHAUSTED (size_limit) past max_ops, and before a copy
+ *           past its limits is put, with the limit, the operation's number and its path. Others are
+ *           those of the edit, with the operation's pointer where they have none.
  */
 enum sirix_status sirix_patch_apply(struct sirix_edit *edit, struct sirix_json_tree *patch_tree,
                                     const struct sirix_json_node *patch, uint64_t max_ops,
@@ -82,14 +86,21 @@ enum sirix_status sirix_patch_apply(struct sirix_edit *edit, struct sirix_json_t
 /*
  * The same in pieces, for a patch that is not read into one tree: the number of operations is checked
  * (max_ops 0: SIRIX_PATCH_OPS_DEFAULT), then each is done, in order and numbered from 0; op is the
- * whole of tree or lies in it. out_is_test may be NULL. _fail_form() is the error of a patch that is
- * no array.
+ * whole of tree or lies in it. copies counts over all of them: its nodes and bytes are 0 before the
+ * first. out_is_test may be NULL. _fail_form() is the error of a patch that is no array.
  */
+struct sirix_patch_copies {
+    uint64_t nodes_max; /* 0: SIRIX_PATCH_COPY_NODES_MAX. */
+    uint64_t bytes_max; /* 0: SIRIX_PATCH_COPY_BYTES_MAX. */
+    uint64_t nodes;     /* Made so far. */
+    uint64_t bytes;
+};
+
 enum sirix_status sirix_patch_check_count(uint64_t count, uint64_t max_ops,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_patch_apply_one(struct sirix_edit *edit, struct sirix_json_tree *tree,
                                         struct sirix_json_node *op, uint64_t number,
-                                        bool *out_is_test,
+                                        struct sirix_patch_copies *copies, bool *out_is_test,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_patch_fail_form(struct sirix_error *err);
 

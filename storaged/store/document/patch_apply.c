@@ -28,6 +28,7 @@ enum sirix_status sirix_patch_apply(struct sirix_edit *edit, struct sirix_json_t
                                     const struct sirix_json_node *patch, uint64_t max_ops,
                                     struct sirix_error *err)
 {
+    struct sirix_patch_copies copies = {0};
     uint64_t number = 0;
 
     if (patch->kind != SIRIX_JSON_KIND_ARRAY) {
@@ -36,7 +37,7 @@ enum sirix_status sirix_patch_apply(struct sirix_edit *edit, struct sirix_json_t
     enum sirix_status status = sirix_patch_check_count(sirix_json_count(patch), max_ops, err);
     for (struct sirix_json_node *op = sirix_json_first(patch); op != NULL && status == SIRIX_OK;
          op = op->next) {
-        status = sirix_patch_apply_one(edit, patch_tree, op, number++, NULL, err);
+        status = sirix_patch_apply_one(edit, patch_tree, op, number++, &copies, NULL, err);
     }
     return status;
 }

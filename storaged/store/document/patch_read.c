@@ -3,43 +3,13 @@
  * and an add in RFC 6902, so its path is looked up as if what it moves were gone already.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/arena.h"
-#include "store/document/edit_state.h"
-#include "store/document/patch.h"
+#include "store/document/patch_applying.h"
 #include "json/number.h"
-#include "json/pointer.h"
-#include "json/text.h"
 
 enum { PATCH_ARENA_BYTES_MAX = 16 * 1024 * 1024, COPY_STEP_BYTES = 256 * 1024 };
-
-enum op_kind { OP_ADD, OP_REMOVE, OP_REPLACE, OP_MOVE, OP_COPY, OP_TEST, OP_KINDS };
-
-static const struct {
-    const char *name;
-    bool has_value;
-    bool has_from;
-} ops[OP_KINDS] = {
-    [OP_ADD] = {"add", true, false},         [OP_REMOVE] = {"remove", false, false},
-    [OP_REPLACE] = {"replace", true, false}, [OP_MOVE] = {"move", false, true},
-    [OP_COPY] = {"copy", false, true},       [OP_TEST] = {"test", true, false},
-};
-
-/* The operation that is being done. */
-struct applying {
-    struct sirix_edit *edit;
-    struct sirix_rows rows;
-    struct sirix_json_tree *tree;
-    struct sirix_arena arena;
-    struct sirix_buf text;
-    uint64_t number;
-    enum op_kind kind;
-    struct sirix_json_steps path;
-    struct sirix_json_steps from;
-    const struct sirix_json_node *value;
-};
 
 /* A child that a move takes away: paths are looked up as if it were gone. */
 struct hole {
@@ -58,92 +28,11 @@ struct place {
     uint64_t child; /* Its key. */
 };
 
-/* --- Errors ------------------------------------------------------------------------------------- */
-
-static enum sirix_status refuse(const struct applying *a, enum sirix_reason reason,
-                                const struct sirix_json_steps *steps, const char *what,
-                                struct sirix_error *err)
-{
-    const char *name = a->kind == OP_KINDS ? "unknown" : ops[a->kind].name;
-
-    (void)sirix_fail_reason(err, SIRIX_INVALID, reason,
-                            "operation %" PRIu64 " of the patch (%s): %s", a->number, name, what);
-    sirix_error_set_field(err, "patch");
-    if (steps != NULL) {
-        sirix_json_error_set_steps(err, steps);
-    }
-    return SIRIX_INVALID;
-}
-
-/* --- Reading operations ------------------------------------------------------------------------- */
-
-static enum sirix_status read_pointer(struct applying *a, struct sirix_json_node *op,
-                                      const char *member, struct sirix_json_steps *out_steps,
-                                      struct sirix_error *err)
-{
-    const struct sirix_json_node *node = sirix_json_member_str(a->tree, op, member);
-    struct sirix_bytes plain = {0};
-    enum sirix_status status = SIRIX_OK;
-
-    if (node == NULL) {
-        return refuse(a, SIRIX_REASON_FIELD_MISSING, NULL, member, err);
-    }
-    if (node->kind != SIRIX_JSON_KIND_STRING) {
-        return refuse(a, SIRIX_REASON_FIELD_INVALID, NULL, member, err);
-    }
-    status = sirix_json_text_to_plain(&a->arena, node->value.text, &plain, err);
-    if (status == SIRIX_OK) {
-        status = sirix_json_pointer_parse(&a->arena, plain, out_steps, err);
-    }
-    return status == SIRIX_INVALID
-               ? refuse(a, SIRIX_REASON_FIELD_INVALID, NULL, "a pointer is malformed", err)
-               : status;
-}
-
-static enum sirix_status read_op(struct applying *a, struct sirix_json_node *op,
-                                 struct sirix_error *err)
-{
-    const struct sirix_json_node *name = NULL;
-    enum sirix_status status = SIRIX_OK;
-
-    a->kind = OP_KINDS;
-    a->value = NULL;
-    a->from = (struct sirix_json_steps){0};
-    if (op->kind != SIRIX_JSON_KIND_OBJECT) {
-        return refuse(a, SIRIX_REASON_FIELD_INVALID, NULL, "it is no object", err);
-    }
-    name = sirix_json_member_str(a->tree, op, "op");
-    if (name == NULL) {
-        return refuse(a, SIRIX_REASON_FIELD_MISSING, NULL, "op", err);
-    }
-    for (int kind = 0; kind < OP_KINDS && name->kind == SIRIX_JSON_KIND_STRING; kind++) {
-        const struct sirix_bytes known = {.data = ops[kind].name, .len = strlen(ops[kind].name)};
-
-        if (sirix_bytes_equal(known, name->value.text)) {
-            a->kind = (enum op_kind)kind;
-        }
-    }
-    if (a->kind == OP_KINDS) {
-        return refuse(a, SIRIX_REASON_FIELD_INVALID, NULL, "op", err);
-    }
-    status = read_pointer(a, op, "path", &a->path, err);
-    if (status == SIRIX_OK && ops[a->kind].has_from) {
-        status = read_pointer(a, op, "from", &a->from, err);
-    }
-    if (status == SIRIX_OK && ops[a->kind].has_value) {
-        a->value = sirix_json_member_str(a->tree, op, "value");
-        if (a->value == NULL) {
-            status = refuse(a, SIRIX_REASON_FIELD_MISSING, &a->path, "value", err);
-        }
-    }
-    return status;
-}
-
 /* --- Finding places ----------------------------------------------------------------------------- */
 
 /* Looks a step up in a container; has_child false where nothing stands. */
-static enum sirix_status look_up(struct applying *a, const struct hole *hole, struct place *place,
-                                 struct sirix_error *err)
+static enum sirix_status look_up(struct sirix_patch_applying *a, const struct hole *hole,
+                                 struct place *place, struct sirix_error *err)
 {
     const struct sirix_json_step *step = place->step;
     bool is_holed = hole->key != 0 && hole->parent == place->parent.key;
@@ -172,9 +61,9 @@ static enum sirix_status look_up(struct applying *a, const struct hole *hole, st
  * The place that steps name. to_put: its last step may name a member, or the end of an array, where
  * nothing is yet; otherwise something must be there.
  */
-static enum sirix_status find_place(struct applying *a, const struct sirix_json_steps *steps,
-                                    const struct hole *hole, bool to_put, struct place *out_place,
-                                    struct sirix_error *err)
+static enum sirix_status find_place(struct sirix_patch_applying *a,
+                                    const struct sirix_json_steps *steps, const struct hole *hole,
+                                    bool to_put, struct place *out_place, struct sirix_error *err)
 {
     struct place place = {.is_whole = true, .child = 1};
     struct sirix_document_node node;
@@ -183,7 +72,8 @@ static enum sirix_status find_place(struct applying *a, const struct sirix_json_
     place.has_child = status == SIRIX_OK && node.child_count != 0;
     for (size_t i = 0; i < steps->count && status == SIRIX_OK; i++) {
         if (!place.has_child) {
-            return refuse(a, SIRIX_REASON_PATCH_TARGET, steps, "the path leads nowhere", err);
+            return sirix_patch_refuse(a, SIRIX_INVALID, SIRIX_REASON_PATCH_TARGET, steps,
+                                      ": the path leads nowhere", err);
         }
         status = sirix_edit_get(a->edit, place.child, &place.parent, err);
         if (status == SIRIX_OK) {
@@ -204,7 +94,8 @@ static enum sirix_status find_place(struct applying *a, const struct sirix_json_
         to_put = to_put && place.parent.kind == SIRIX_NODE_OBJECT;
     }
     if (!place.has_child && !to_put) {
-        return refuse(a, SIRIX_REASON_PATCH_TARGET, steps, "nothing is there", err);
+        return sirix_patch_refuse(a, SIRIX_INVALID, SIRIX_REASON_PATCH_TARGET, steps,
+                                  ": nothing is there", err);
     }
     *out_place = place;
     return SIRIX_OK;
@@ -215,7 +106,7 @@ static const struct hole no_hole = {0};
 /* --- Doing operations --------------------------------------------------------------------------- */
 
 /* Puts a JSON text where add would put a value. */
-static enum sirix_status put_text(struct applying *a, const struct place *place,
+static enum sirix_status put_text(struct sirix_patch_applying *a, const struct place *place,
                                   struct sirix_bytes text, struct sirix_error *err)
 {
     bool is_object = !place->is_whole && place->parent.kind == SIRIX_NODE_OBJECT;
@@ -236,7 +127,7 @@ static enum sirix_status put_text(struct applying *a, const struct place *place,
     return sirix_edit_insert(a->edit, &insert, text, &result, err);
 }
 
-static enum sirix_status do_add(struct applying *a, struct sirix_error *err)
+static enum sirix_status do_add(struct sirix_patch_applying *a, struct sirix_error *err)
 {
     struct place place;
     enum sirix_status status = find_place(a, &a->path, &no_hole, true, &place, err);
@@ -247,20 +138,20 @@ static enum sirix_status do_add(struct applying *a, struct sirix_error *err)
     return status == SIRIX_OK ? put_text(a, &place, sirix_buf_view(&a->text), err) : status;
 }
 
-static enum sirix_status do_remove(struct applying *a, struct sirix_error *err)
+static enum sirix_status do_remove(struct sirix_patch_applying *a, struct sirix_error *err)
 {
     struct place place;
     uint64_t nodes = 0;
     enum sirix_status status = find_place(a, &a->path, &no_hole, false, &place, err);
 
     if (status == SIRIX_OK && place.is_whole) {
-        status = refuse(a, SIRIX_REASON_PATCH_TARGET, &a->path, "the whole value cannot be removed",
-                        err);
+        status = sirix_patch_refuse(a, SIRIX_INVALID, SIRIX_REASON_PATCH_TARGET, &a->path,
+                                    ": the whole value cannot be removed", err);
     }
     return status == SIRIX_OK ? sirix_edit_delete(a->edit, place.child, &nodes, err) : status;
 }
 
-static enum sirix_status do_replace(struct applying *a, struct sirix_error *err)
+static enum sirix_status do_replace(struct sirix_patch_applying *a, struct sirix_error *err)
 {
     struct sirix_edit_result result;
     struct sirix_edit_update update = {0};
@@ -277,22 +168,59 @@ static enum sirix_status do_replace(struct applying *a, struct sirix_error *err)
     return status;
 }
 
-/* Puts the text of what stands at one place at another. */
-static enum sirix_status put_copy(struct applying *a, const struct place *from,
-                                  const struct place *to, struct sirix_error *err)
+/* Counts what a copy makes, which may be only a part of it so far, against the limits of all. */
+static enum sirix_status check_copies(const struct sirix_patch_applying *a, uint64_t bytes,
+                                      uint64_t nodes, struct sirix_error *err)
+{
+    const struct sirix_patch_copies *copies = a->copies;
+    uint64_t bytes_max = copies->bytes_max == 0 ? SIRIX_PATCH_COPY_BYTES_MAX : copies->bytes_max;
+    uint64_t nodes_max = copies->nodes_max == 0 ? SIRIX_PATCH_COPY_NODES_MAX : copies->nodes_max;
+    char what[SIRIX_ERROR_TEXT_BYTES];
+
+    /* What was counted never passes the limits. */
+    if (nodes > nodes_max - copies->nodes) {
+        (void)snprintf(what, sizeof(what),
+                       ": the copies of one patch make at most %" PRIu64 " nodes together",
+                       nodes_max);
+    } else if (bytes > bytes_max - copies->bytes) {
+        (void)snprintf(what, sizeof(what),
+                       ": the copies of one patch have at most %" PRIu64
+                       " bytes of JSON text together",
+                       bytes_max);
+    } else {
+        return SIRIX_OK;
+    }
+    return sirix_patch_refuse(a, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT, &a->path, what, err);
+}
+
+/*
+ * Puts the text of what stands at one place at another. counts: it stays where it was too, so that
+ * the patch makes something of nothing, which has limits; nothing is put past them.
+ */
+static enum sirix_status put_copy(struct sirix_patch_applying *a, const struct place *from,
+                                  const struct place *to, bool counts, struct sirix_error *err)
 {
     const struct sirix_serialise_options options = {.key = from->child};
     struct sirix_serialiser *serialiser = NULL;
+    uint64_t nodes = 0;
     bool done = false;
     enum sirix_status status = sirix_serialiser_new_rows(&a->rows, &options, &serialiser, err);
 
     while (status == SIRIX_OK && !done) {
         status = sirix_serialiser_step(serialiser, COPY_STEP_BYTES, &a->text, &done, err);
+        if (status == SIRIX_OK && counts) {
+            nodes = sirix_serialiser_nodes(serialiser);
+            status = check_copies(a, a->text.len, nodes, err);
+        }
         if (status == SIRIX_OK) {
             status = sirix_edit_pause(a->edit, err);
         }
     }
     sirix_serialiser_free(serialiser);
+    if (status == SIRIX_OK && counts) {
+        a->copies->bytes += a->text.len;
+        a->copies->nodes += nodes;
+    }
     return status == SIRIX_OK ? put_text(a, to, sirix_buf_view(&a->text), err) : status;
 }
 
@@ -313,8 +241,8 @@ static bool is_inside(const struct sirix_json_steps *path, const struct sirix_js
 }
 
 /* Does a move whose places are known; to stands where it is when from is gone. */
-static enum sirix_status move_to(struct applying *a, const struct hole *hole, struct place *to,
-                                 struct sirix_error *err)
+static enum sirix_status move_to(struct sirix_patch_applying *a, const struct hole *hole,
+                                 struct place *to, struct sirix_error *err)
 {
     bool is_object = to->parent.kind == SIRIX_NODE_OBJECT;
     struct sirix_edit_move move = {
@@ -347,7 +275,7 @@ static enum sirix_status move_to(struct applying *a, const struct hole *hole, st
     return status == SIRIX_OK ? sirix_edit_move(a->edit, &move, &ignored, &changed, err) : status;
 }
 
-static enum sirix_status do_move(struct applying *a, struct sirix_error *err)
+static enum sirix_status do_move(struct sirix_patch_applying *a, struct sirix_error *err)
 {
     struct place from;
     struct place to;
@@ -355,13 +283,14 @@ static enum sirix_status do_move(struct applying *a, struct sirix_error *err)
     enum sirix_status status = find_place(a, &a->from, &no_hole, false, &from, err);
 
     if (status == SIRIX_OK && from.is_whole) {
-        status =
-            refuse(a, SIRIX_REASON_PATCH_TARGET, &a->from, "the whole value cannot be moved", err);
+        status = sirix_patch_refuse(a, SIRIX_INVALID, SIRIX_REASON_PATCH_TARGET, &a->from,
+                                    ": the whole value cannot be moved", err);
     }
     if (status == SIRIX_OK && is_inside(&a->path, &a->from)) {
-        return a->path.count == a->from.count ? SIRIX_OK /* It stays where it is. */
-                                              : refuse(a, SIRIX_REASON_PATCH_TARGET, &a->path,
-                                                       "a value cannot be moved into itself", err);
+        return a->path.count == a->from.count
+                   ? SIRIX_OK /* It stays where it is. */
+                   : sirix_patch_refuse(a, SIRIX_INVALID, SIRIX_REASON_PATCH_TARGET, &a->path,
+                                        ": a value cannot be moved into itself", err);
     }
     if (status == SIRIX_OK) {
         hole.key = from.child;
@@ -373,12 +302,13 @@ static enum sirix_status do_move(struct applying *a, struct sirix_error *err)
     }
     if (status == SIRIX_OK &&
         (to.is_whole || (to.parent.kind == SIRIX_NODE_OBJECT && is_inside(&a->from, &a->path)))) {
-        return put_copy(a, &from, &to, err); /* A part becomes all that it is in; the rest goes. */
+        /* A part becomes all that it is in; the rest goes. */
+        return put_copy(a, &from, &to, false, err);
     }
     return status == SIRIX_OK ? move_to(a, &hole, &to, err) : status;
 }
 
-static enum sirix_status do_copy(struct applying *a, struct sirix_error *err)
+static enum sirix_status do_copy(struct sirix_patch_applying *a, struct sirix_error *err)
 {
     struct place from;
     struct place to;
@@ -387,7 +317,7 @@ static enum sirix_status do_copy(struct applying *a, struct sirix_error *err)
     if (status == SIRIX_OK) {
         status = find_place(a, &a->path, &no_hole, true, &to, err);
     }
-    return status == SIRIX_OK ? put_copy(a, &from, &to, err) : status;
+    return status == SIRIX_OK ? put_copy(a, &from, &to, true, err) : status;
 }
 
 /* --- test --------------------------------------------------------------------------------------- */
@@ -420,7 +350,8 @@ static enum sirix_status push(struct comparison *comparison, const struct sirix_
     return SIRIX_OK;
 }
 
-static enum sirix_status compare_scalar(struct applying *a, const struct sirix_document_node *node,
+static enum sirix_status compare_scalar(struct sirix_patch_applying *a,
+                                        const struct sirix_document_node *node,
                                         const struct sirix_json_node *expected, bool *out_equal,
                                         struct sirix_error *err)
 {
@@ -459,7 +390,8 @@ static enum sirix_status compare_scalar(struct applying *a, const struct sirix_d
 }
 
 /* Compares two containers and pushes their children. */
-static enum sirix_status compare_container(struct applying *a, struct comparison *comparison,
+static enum sirix_status compare_container(struct sirix_patch_applying *a,
+                                           struct comparison *comparison,
                                            const struct sirix_document_node *node,
                                            const struct sirix_json_node *expected,
                                            struct sirix_error *err)
@@ -492,7 +424,7 @@ static enum sirix_status compare_container(struct applying *a, struct comparison
     return status;
 }
 
-static enum sirix_status do_test(struct applying *a, struct sirix_error *err)
+static enum sirix_status do_test(struct sirix_patch_applying *a, struct sirix_error *err)
 {
     struct comparison comparison = {.equal = true};
     struct place place;
@@ -517,18 +449,21 @@ static enum sirix_status do_test(struct applying *a, struct sirix_error *err)
     }
     free(comparison.pairs);
     if (status == SIRIX_OK && !comparison.equal) {
-        status = refuse(a, SIRIX_REASON_PATCH_TEST, &a->path, "the value is another one", err);
+        status = sirix_patch_refuse(a, SIRIX_INVALID, SIRIX_REASON_PATCH_TEST, &a->path,
+                                    ": the value is another one", err);
     }
     return status;
 }
 
 /* --- The whole patch ---------------------------------------------------------------------------- */
 
-static enum sirix_status do_op(struct applying *a, struct sirix_error *err)
+static enum sirix_status do_op(struct sirix_patch_applying *a, struct sirix_error *err)
 {
-    static enum sirix_status (*const does[])(struct applying *, struct sirix_error *) = {
-        [OP_ADD] = do_add,   [OP_REMOVE] = do_remove, [OP_REPLACE] = do_replace,
-        [OP_MOVE] = do_move, [OP_COPY] = do_copy,     [OP_TEST] = do_test,
+    static enum sirix_status (*const does[])(struct sirix_patch_applying *,
+                                             struct sirix_error *) = {
+        [SIRIX_PATCH_OP_ADD] = do_add,         [SIRIX_PATCH_OP_REMOVE] = do_remove,
+        [SIRIX_PATCH_OP_REPLACE] = do_replace, [SIRIX_PATCH_OP_MOVE] = do_move,
+        [SIRIX_PATCH_OP_COPY] = do_copy,       [SIRIX_PATCH_OP_TEST] = do_test,
     };
     enum sirix_status status = SIRIX_OK;
 
@@ -542,21 +477,23 @@ static enum sirix_status do_op(struct applying *a, struct sirix_error *err)
 
 enum sirix_status sirix_patch_apply_one(struct sirix_edit *edit, struct sirix_json_tree *tree,
                                         struct sirix_json_node *op, uint64_t number,
-                                        bool *out_is_test, struct sirix_error *err)
+                                        struct sirix_patch_copies *copies, bool *out_is_test,
+                                        struct sirix_error *err)
 {
-    struct applying a = {
+    struct sirix_patch_applying a = {
         .edit = edit,
         .rows = sirix_rows_of_edit(edit),
         .tree = tree,
+        .copies = copies,
         .number = number,
-        .kind = OP_KINDS,
+        .kind = SIRIX_PATCH_OP_KINDS,
     };
     enum sirix_status status = sirix_edit_step(edit, err);
 
     sirix_arena_init(&a.arena, PATCH_ARENA_BYTES_MAX);
     sirix_buf_init(&a.text, SIZE_MAX);
     if (status == SIRIX_OK) {
-        status = read_op(&a, op, err);
+        status = sirix_patch_read_op(&a, op, err);
     }
     if (status == SIRIX_OK) {
         status = do_op(&a, err);
@@ -564,7 +501,7 @@ enum sirix_status sirix_patch_apply_one(struct sirix_edit *edit, struct sirix_js
     sirix_arena_deinit(&a.arena);
     sirix_buf_deinit(&a.text);
     if (status == SIRIX_OK && out_is_test != NULL) {
-        *out_is_test = a.kind == OP_TEST;
+        *out_is_test = a.kind == SIRIX_PATCH_OP_TEST;
     }
     return status;
 }

@@ -51,6 +51,13 @@ enum sirix_status sirix_serialiser_new(struct sirix_document *document,
     return sirix_serialiser_new_rows(&rows, options, out_serialiser, err);
 }
 
+uint64_t sirix_serialiser_nodes(const struct sirix_serialiser *serialiser)
+{
+    uint64_t nodes_max = serialiser->options.nodes_max;
+
+    return (nodes_max == 0 ? UINT64_MAX : nodes_max) - serialiser->nodes_left;
+}
+
 void sirix_serialiser_free(struct sirix_serialiser *serialiser)
 {
     if (serialiser == NULL) {

@@ -82,6 +82,18 @@ class Patches(Applying):
                     self.assertIn(b"operation " + number.encode(), detail.message)
         self.assertEqual((self.json(name), self.head(name)), ({"a": [1], "s": "x"}, 2))
 
+    def test_copies_that_double_a_value_again_and_again_are_refused(self):
+        name = self.resource('{"a":1}')
+        patch = ([{"op": "replace", "path": "", "value": {"a": [1] * 10}}] +
+                 [{"op": "copy", "from": "/a", "path": "/a/-"}] * 40)
+        for send in (self.patch, self.stream):
+            detail = self.refused("RESOURCE_EXHAUSTED", "size_limit", send, name,
+                                  json.dumps(patch).encode())
+            self.assertEqual((detail.field, detail.pointer), (b"json_patch", b"/a/-"))
+            self.assertEqual(detail.message, b"operation 20 of the patch (copy): the copies of one "
+                                             b"patch make at most 8388608 nodes together")
+        self.assertEqual((self.json(name), self.head(name)), ({"a": 1}, 2))
+
     def test_a_text_that_is_no_json_is_refused_with_its_place(self):
         name = self.resource("1")
         detail = self.refused("INVALID_ARGUMENT", "json_syntax", self.patch, name, '[{"op":]')

@@ -381,6 +381,11 @@ static void a_refused_patch_names_the_operation_and_changes_nothing(void **state
          SIRIX_REASON_PATCH_TARGET, "/7", "operation 6 of the patch (add)"},
         {"[{\"op\":\"remove\",\"path\":\"/b/z\"},{\"op\":\"jump\",\"path\":\"/b\"}]",
          SIRIX_REASON_FIELD_INVALID, "", "operation 1 of the patch: \"op\""},
+        {"[7]", SIRIX_REASON_FIELD_INVALID, "", "operation 0 of the patch is not an object"},
+        {"[{\"op\":7}]", SIRIX_REASON_FIELD_INVALID, "",
+         "operation 0 of the patch: \"op\" is not a string"},
+        {"[{\"op\":\"add\",\"path\":\"/c\"}]", SIRIX_REASON_FIELD_MISSING, "",
+         "operation 0 of the patch: \"value\" is missing"},
         {"[{\"op\":\"add\",\"path\":\"x\",\"value\":1}]", SIRIX_REASON_FIELD_INVALID, "",
          "operation 0 of the patch: \"path\" is not a JSON pointer"},
     };
