@@ -62,6 +62,7 @@ struct sirix_query {
     struct sirix_store_edits edits;
     enum phase phase;
     bool closing; /* Whatever runs gives up. */
+    bool writing; /* An item into the batch. */
     enum sirix_status status;
     struct sirix_query_error error;
     uint64_t units; /* Passed so far, in steps of SIRIX_WORK_UNITS. */
@@ -135,7 +136,8 @@ static enum sirix_status check(void *context, struct sirix_query_error *err)
         sirix_query_store_yield(&query->store);
         query->yielded_us = now;
     }
-    if (query->batch.count != 0 && query->budget_us != 0 &&
+    /* Not in the middle of an item: what is written of it would be handed out, and the rest lost. */
+    if (!query->writing && query->batch.count != 0 && query->budget_us != 0 &&
         now - query->first_us >= query->budget_us) {
         status = suspend(query, err);
     }
@@ -163,8 +165,10 @@ static enum sirix_status take_result(struct sirix_sink *sink, struct sirix_run *
         return sirix_query_fail_limit(err, "results", "the query gives more than %llu items",
                                       (unsigned long long)query->options.limits.results);
     }
+    query->writing = true;
     enum sirix_status status = sirix_query_batch_add(&query->batch, &query->store, &query->run.work,
                                                      item, query->options.with_nodes, err);
+    query->writing = false;
     if (status != SIRIX_OK) {
         return status;
     }
