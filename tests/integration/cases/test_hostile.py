@@ -217,7 +217,10 @@ class Garbage(Healthy):
                     kept = type(message)()
                     kept.CopyFrom(message)
                     try:
-                        setattr(message, field.name, odd)
+                        if field.label == field.LABEL_REPEATED:
+                            getattr(message, field.name).append(odd)
+                        else:
+                            setattr(message, field.name, odd)
                     except (ValueError, TypeError):  # The field cannot hold it.
                         continue
                     code = ask([root.SerializeToString()])

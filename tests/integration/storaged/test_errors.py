@@ -296,11 +296,12 @@ class Readers(case.DaemonCase):
         place = {"database": b"db", "resource": name}
         writes = {"CreateDatabase", "DropDatabase", "CreateResource", "DropResource", "Apply",
                   "ApplyStream", "Import", "Revert", "CreateSnapshot", "DeleteSnapshot",
-                  "CreateBranch", "DeleteBranch", "Promote"}
+                  "CreateBranch", "DeleteBranch", "Promote", "UpdateQuery"}
         reads = {"ListDatabases": {}, "ListResources": {"database": b"db"}, "GetResource": place,
                  "ReadNode": place, "ReadDocument": place, "History": place,
                  "NodeHistory": dict(place, node_key=1), "Diff": place, "ListSnapshots": place,
-                 "ListBranches": place, "Status": {}, "Verify": {"database": b"db"}, "Attach": {}}
+                 "ListBranches": place, "Status": {}, "Verify": {"database": b"db"}, "Attach": {},
+                 "Query": {"query": b"1"}, "Sql": {"sql": b"SELECT 1"}}
         methods = {m.name for m in case.pb.DESCRIPTOR.services_by_name["Storage"].methods}
         self.assertEqual(methods, writes | set(reads))
         for method in writes:
@@ -457,7 +458,7 @@ class Waiting(case.DaemonCase):
 
 class Doors(case.DaemonCase):
     def test_unknown_methods_and_services_are_unimplemented(self):
-        for path in ("/sirix.storage.v1.Storage/Query", "/other.Service/Call"):
+        for path in ("/sirix.storage.v1.Storage/Forget", "/other.Service/Call"):
             call = self.client.channel.unary_unary(path, lambda b: b, lambda b: b)
             with self.assertRaises(grpc.RpcError) as caught:
                 call(b"", timeout=30)
