@@ -41,7 +41,7 @@ static enum sirix_status refuse_member(const struct sirix_patch_applying *a,
 {
     char text[SIRIX_ERROR_TEXT_BYTES];
 
-    (void)snprintf(text, sizeof(text), ": \"%s\" %s", member, what);
+    (void)snprintf(text, sizeof(text), ": \"%s\" %.400s", member, what);
     return sirix_patch_refuse(a, SIRIX_INVALID, reason, NULL, text, err);
 }
 

@@ -292,8 +292,8 @@ static bool run_file(struct runner *runner, const char *folder, const char *name
     size_t line_cap = 0;
     ssize_t len = 0;
 
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-    FILE *file = fopen(path, "rb");
+    int path_len = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = path_len < (int)sizeof(path) ? fopen(path, "rb") : NULL;
     if (file == NULL) {
         return false;
     }

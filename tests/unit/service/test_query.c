@@ -105,7 +105,9 @@ static enum sirix_status page(struct fixture *f, const char *query, char *out, c
     while (status == SIRIX_OK && !got.done) {
         status = sirix_query_stream_next(stream, &got, &err);
         for (size_t i = 0; status == SIRIX_OK && i < got.count; i++) {
-            (void)strncat(out, out[0] == '\0' ? "" : " ", 1);
+            if (out[0] != '\0') {
+                (void)strcat(out, " ");
+            }
             (void)strncat(out, got.items[i].json.data, got.items[i].json.len);
         }
     }
