@@ -8,6 +8,8 @@ import os
 import pty
 import select
 import sys
+import termios
+import time
 import unittest
 
 import test_cli
@@ -109,7 +111,16 @@ class Console:
             ready, _, _ = select.select([self.fd], [], [], LIMIT_S)
             self.case.assertTrue(ready, (text, seen))
             seen += os.read(self.fd, 65536)
+        if "> " in text:
+            self.wait_for_keys()
         return seen.decode().replace("\r\n", "\n")
+
+    def wait_for_keys(self):
+        """libedit shows the prompt and then asks for single keys: until then Ctrl-D is the terminal's."""
+        end = time.monotonic() + LIMIT_S
+        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
+            self.case.assertLess(time.monotonic(), end, "keys are not read")
+            os.sched_yield()
 
     def type(self, text):
         os.write(self.fd, text.encode())
