@@ -1,4 +1,6 @@
 /* Objects, arrays, blocks: whatever stands in braces and brackets of its own. */
+#include <assert.h>
+
 #include "query/syntax/parser_internal.h"
 
 static bool read_members(struct parser *parser)
@@ -165,12 +167,12 @@ static struct sirix_ast *read_block(struct parser *parser, const struct sirix_to
     struct sirix_ast *first = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        memcpy(&first, parser->list.data + mark + i * sizeof(struct sirix_ast *),
-               sizeof(struct sirix_ast *));
+        first = parser_list_at(parser, mark, i);
         if (first->kind == SIRIX_AST_PAIR) {
             return parser_fail_expected(parser, "',' or '}'");
         }
     }
+    assert(first != NULL); /* The entries are at least one. */
     if (!is_statement(first) && !parser_at(parser, SIRIX_TOKEN_SEMICOLON) &&
         parser->closed_end != parser->last_end) {
         return parser_fail_expected(parser, "':', ',' or '}'");

@@ -470,7 +470,7 @@ struct sirix_ast *parser_statements(struct parser *parser, struct sirix_ast *fir
             return NULL;
         }
     } else if (parser_list_count(parser, mark) == 1) {
-        memcpy(&first, parser->list.data + mark, sizeof(struct sirix_ast *));
+        first = parser_list_at(parser, mark, 0);
         parser->list.len = mark;
         return first;
     }

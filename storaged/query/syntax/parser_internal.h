@@ -111,6 +111,8 @@ struct sirix_ast_more *parser_more(struct parser *parser, struct sirix_ast *node
 size_t parser_list_open(const struct parser *parser);
 bool parser_list_push(struct parser *parser, struct sirix_ast *node);
 size_t parser_list_count(const struct parser *parser, size_t mark);
+/* Number i of the list that began at mark; i is below its count. NULL where NULL was pushed. */
+struct sirix_ast *parser_list_at(const struct parser *parser, size_t mark, size_t i);
 struct sirix_ast *parser_list_close(struct parser *parser, size_t mark, enum sirix_ast_kind kind,
                                     const struct sirix_token *place);
 

@@ -291,14 +291,21 @@ size_t parser_list_count(const struct parser *parser, size_t mark)
     return (parser->list.len - mark) / sizeof(struct sirix_ast *);
 }
 
+struct sirix_ast *parser_list_at(const struct parser *parser, size_t mark, size_t i)
+{
+    const void *list = parser->list.data + mark; /* Of pointers alone: aligned as they are. */
+
+    return ((struct sirix_ast *const *)list)[i];
+}
+
 struct sirix_ast *parser_list_close(struct parser *parser, size_t mark, enum sirix_ast_kind kind,
                                     const struct sirix_token *place)
 {
     size_t count = parser_list_count(parser, mark);
     struct sirix_ast *node = parser_node(parser, kind, place, (uint32_t)count);
 
-    if (node != NULL && count != 0) {
-        memcpy(node->children, parser->list.data + mark, count * sizeof(struct sirix_ast *));
+    for (size_t i = 0; node != NULL && i < count; i++) {
+        node->children[i] = parser_list_at(parser, mark, i);
     }
     parser->list.len = mark;
     return node != NULL && parser_measure(parser, node) ? node : NULL;

@@ -21,7 +21,8 @@
 enum {
     FILE_MODE = 0640,
     READERS_MAX = 512,
-    LOCK_BYTES = 48 * 1024, /* More than LMDB's locks with so many readers take. */
+    /* Exactly what LMDB 0.9 makes: it takes the number of readers from the size of a file it finds. */
+    LOCK_BYTES = 192 + (READERS_MAX - 1) * 64,
     TABLES = 4,
     FILE_TO_MAP = 4, /* The map starts at this many times the file. */
     FORMAT_BYTES = 4,
