@@ -3,15 +3,15 @@
 
 enum { NS_PER_MS = 1000 * 1000 };
 
-static const uint64_t NS_PER_S = UINT64_C(1000) * 1000 * 1000;
+static const uint64_t ns_per_s = UINT64_C(1000) * 1000 * 1000;
 
 bool sirix_rate_take(struct sirix_rate *rate, uint64_t per_minute, const struct sirix_clock *clock,
                      uint64_t *out_wait_ms)
 {
     const uint64_t now = sirix_clock_monotonic_ns(clock);
-    const uint64_t cost = 60 * NS_PER_S / per_minute;
+    const uint64_t cost = 60 * ns_per_s / per_minute;
     /* One call at least, however seldom they may come. */
-    const uint64_t depth = cost > NS_PER_S ? cost : NS_PER_S;
+    const uint64_t depth = cost > ns_per_s ? cost : ns_per_s;
     uint64_t full_at = atomic_load(&rate->full_at_ns);
     uint64_t next = 0;
 
