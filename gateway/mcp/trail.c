@@ -52,7 +52,7 @@ static enum sirix_status sorted(struct sirix_mcp_call *call, const char *left_ou
         }
     }
     if (count > 1) {
-        qsort(list, count, sizeof(*list), compare_names);
+        qsort(list, count, sizeof(const struct sirix_json_node *), compare_names);
     }
     *out = list;
     *out_count = count;
