@@ -131,6 +131,7 @@ static unsigned answer(const struct sirix_mcp_server *server, const char *url,
 /* NOLINTNEXTLINE(readability-function-size): the library asks for so many parameters. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload_data,
+                              /* NOLINTNEXTLINE(readability-non-const-parameter): the library's. */
                               size_t *upload_data_size, void **request_context)
 {
     const struct sirix_ops *ops = context;
