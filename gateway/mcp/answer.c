@@ -365,9 +365,11 @@ static bool add_step(const struct sirix_json_node *at, char out[FLAG_PATH_BYTES]
         if (len + 2 > sizeof(step)) {
             return false;
         }
-        step[len++] = is_special ? '~' : name[i];
         if (is_special) {
+            step[len++] = '~';
             step[len++] = name[i] == '/' ? '1' : '0';
+        } else {
+            step[len++] = name[i];
         }
     }
     if (len > *begin) {
@@ -416,6 +418,37 @@ static bool is_ours(const struct sirix_answer *answer, const struct sirix_json_n
             sirix_bytes_equal(node->name, sirix_bytes_from_str("note")));
 }
 
+/* What a name or a text of the body looks like. */
+static enum sirix_suspicion suspicion_at(struct sirix_answer *answer,
+                                         const struct sirix_json_node *at)
+{
+    enum sirix_suspicion found = SIRIX_SUSPICION_NONE;
+
+    if (at->kind == SIRIX_JSON_KIND_STRING && !is_ours(answer, at)) {
+        found = suspicion_of(answer, at->value.text);
+    }
+    if (found == SIRIX_SUSPICION_NONE && at->has_name) {
+        found = suspicion_of(answer, at->name);
+    }
+    return found;
+}
+
+static struct sirix_json_node *
+make_flag(struct sirix_answer *answer, const struct sirix_json_node *at, enum sirix_suspicion found)
+{
+    struct sirix_json_node *flag = sirix_answer_object(answer);
+    char path[FLAG_PATH_BYTES];
+    struct sirix_bytes where = sirix_bytes_from_str(pointer_of(answer->body, at, path));
+
+    if (answer->status == SIRIX_OK) {
+        (void)is_failed(answer,
+                        sirix_arena_copy(answer->tree.arena, where, &where, error_of(answer)));
+    }
+    sirix_answer_set(answer, flag, "path", string_node(answer, where));
+    sirix_answer_str(answer, flag, "looksLike", sirix_suspicion_name(found));
+    return flag;
+}
+
 /* Which stored texts look like instructions: nothing is left out because of it. */
 static void add_flags(struct sirix_answer *answer, struct sirix_json_node *root)
 {
@@ -425,27 +458,11 @@ static void add_flags(struct sirix_answer *answer, struct sirix_json_node *root)
     for (struct sirix_json_node *at = answer->body;
          at != NULL && count < FLAGS_MAX && answer->status == SIRIX_OK;
          at = sirix_json_walk(answer->body, at)) {
-        enum sirix_suspicion found = SIRIX_SUSPICION_NONE;
-        char path[FLAG_PATH_BYTES];
+        const enum sirix_suspicion found = suspicion_at(answer, at);
 
-        if (at->kind == SIRIX_JSON_KIND_STRING && !is_ours(answer, at)) {
-            found = suspicion_of(answer, at->value.text);
-        }
-        if (found == SIRIX_SUSPICION_NONE && at->has_name) {
-            found = suspicion_of(answer, at->name);
-        }
         if (found != SIRIX_SUSPICION_NONE) {
-            struct sirix_json_node *flag = sirix_answer_object(answer);
-            struct sirix_bytes where = sirix_bytes_from_str(pointer_of(answer->body, at, path));
-
             list = list == NULL ? sirix_answer_array(answer) : list;
-            if (answer->status == SIRIX_OK) {
-                (void)is_failed(
-                    answer, sirix_arena_copy(answer->tree.arena, where, &where, error_of(answer)));
-            }
-            sirix_answer_set(answer, flag, "path", string_node(answer, where));
-            sirix_answer_str(answer, flag, "looksLike", sirix_suspicion_name(found));
-            sirix_answer_append(answer, list, flag);
+            sirix_answer_append(answer, list, make_flag(answer, at, found));
             count++;
         }
     }
