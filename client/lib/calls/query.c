@@ -43,6 +43,7 @@ static enum sirix_status encode_rules(struct sirix_arena *arena, const struct si
 
     if (status == SIRIX_OK) {
         status =
+            /* NOLINTNEXTLINE(bugprone-sizeof-expression): protobuf-c wants an array of pointers. */
             SIRIX_ANSWER_ARRAY(arena, scope->allow_resource_count, &message->allow_resources, err);
     }
     for (size_t i = 0; status == SIRIX_OK && i < scope->allow_resource_count; i++) {
@@ -102,6 +103,7 @@ static enum sirix_status encode_part(struct sirix_arena *arena,
     enum sirix_status status = SIRIX_ANSWER_ARRAY(arena, count, &messages, err);
 
     if (status == SIRIX_OK) {
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): protobuf-c wants an array of pointers. */
         status = SIRIX_ANSWER_ARRAY(arena, count, &part->variables, err);
     }
     for (size_t i = 0; status == SIRIX_OK && i < count; i++) {
@@ -233,47 +235,55 @@ static enum sirix_status keep_end(struct sirix_query_stream *stream, const PB(Qu
     return status;
 }
 
+/* Takes one message; whether out_part has something now: the end is kept until the call is over. */
+static enum sirix_status take_message(struct sirix_query_stream *stream,
+                                      const PB(QueryResponse) * part,
+                                      struct sirix_query_part *out_part, bool *out_is_part,
+                                      struct sirix_error *err)
+{
+    switch (part->part_case) {
+    case SIRIX__STORAGE__V1__QUERY_RESPONSE__PART_ITEMS:
+        *out_is_part = true;
+        return decode_items(&stream->stream.arena, part->items, out_part, err);
+    case SIRIX__STORAGE__V1__QUERY_RESPONSE__PART_PLAN:
+        *out_is_part = true;
+        *out_part = (struct sirix_query_part){.kind = SIRIX_QUERY_PART_PLAN,
+                                              .plan = sirix_message_bytes(part->plan)};
+        return SIRIX_OK;
+    case SIRIX__STORAGE__V1__QUERY_RESPONSE__PART_END:
+        return keep_end(stream, part->end, err);
+    default:
+        return SIRIX_OK; /* What a newer server adds. */
+    }
+}
+
 enum sirix_status sirix_query_stream_next(struct sirix_query_stream *stream,
                                           struct sirix_query_part *out_part,
                                           struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
+    bool is_part = false;
 
-    for (;;) {
+    while (status == SIRIX_OK && !is_part) {
         const ProtobufCMessage *message = stream->first;
 
         stream->first = NULL;
         if (message == NULL) {
             status = sirix_stream_next(&stream->stream, &message, err);
         }
-        const PB(QueryResponse) *part = (const void *)message;
         if (status != SIRIX_OK) {
             return status;
         }
-        if (part == NULL && !stream->complete) {
+        if (message == NULL && !stream->complete) {
             return sirix_stream_fail_order("a query without its end", err);
         }
-        if (part == NULL) {
+        if (message == NULL) {
             *out_part = stream->end;
             return SIRIX_OK;
         }
-        switch (part->part_case) {
-        case SIRIX__STORAGE__V1__QUERY_RESPONSE__PART_ITEMS:
-            return decode_items(&stream->stream.arena, part->items, out_part, err);
-        case SIRIX__STORAGE__V1__QUERY_RESPONSE__PART_PLAN:
-            *out_part = (struct sirix_query_part){.kind = SIRIX_QUERY_PART_PLAN,
-                                                  .plan = sirix_message_bytes(part->plan)};
-            return SIRIX_OK;
-        case SIRIX__STORAGE__V1__QUERY_RESPONSE__PART_END:
-            status = keep_end(stream, part->end, err);
-            if (status != SIRIX_OK) {
-                return status;
-            }
-            break;
-        default:
-            break; /* What a newer server adds. */
-        }
+        status = take_message(stream, (const void *)message, out_part, &is_part, err);
     }
+    return status;
 }
 
 void sirix_query_stream_close(struct sirix_query_stream *stream)
