@@ -250,6 +250,15 @@ static bool is_complete(void *context, struct sirix_bytes text)
 
 /* --- Completion --------------------------------------------------------------------------------- */
 
+/* Keeps what is between two quotes, if it fits. */
+static void keep_quoted(const char *opened, const char *closed, char *out, size_t bytes)
+{
+    if (closed != NULL && (size_t)(closed - opened) <= bytes) {
+        memcpy(out, opened + 1, (size_t)(closed - opened - 1));
+        out[closed - opened - 1] = '\0';
+    }
+}
+
 /* Inside of quotes names of databases, or of the resources of the one that was quoted before. */
 static bool quoted(const struct sirixctl_candidates *candidates, char *out_database, size_t bytes)
 {
@@ -264,10 +273,7 @@ static bool quoted(const struct sirixctl_candidates *candidates, char *out_datab
             continue;
         }
         if (++quotes % 2 == 1) {
-            if (closed != NULL && (size_t)(closed - opened) <= bytes) {
-                memcpy(out_database, opened + 1, (size_t)(closed - opened - 1));
-                out_database[closed - opened - 1] = '\0';
-            }
+            keep_quoted(opened, closed, out_database, bytes);
             opened = start + i;
         } else {
             closed = start + i;
