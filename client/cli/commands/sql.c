@@ -114,6 +114,20 @@ static enum sirix_status show_columns(struct sirixctl *ctl, const struct sirix_s
     return status;
 }
 
+static enum sirix_status show_row(struct sirixctl *ctl, const struct sirix_sql_value *values,
+                                  size_t count, struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    for (size_t i = 0; i < count && status == SIRIX_OK; i++) {
+        if (i != 0) {
+            sirixctl_out_printf(&ctl->out, ctl->json ? "," : "\t");
+        }
+        status = show_value(ctl, &values[i], err);
+    }
+    return status;
+}
+
 static enum sirix_status show_rows(struct sirixctl *ctl, const struct sirix_sql_part *part,
                                    uint64_t before, struct sirix_error *err)
 {
@@ -124,12 +138,7 @@ static enum sirix_status show_rows(struct sirixctl *ctl, const struct sirix_sql_
         if (ctl->json) {
             sirixctl_out_printf(&ctl->out, before + i == 0 ? "[" : ",[");
         }
-        for (size_t j = 0; j < width && status == SIRIX_OK; j++) {
-            if (j != 0) {
-                sirixctl_out_printf(&ctl->out, ctl->json ? "," : "\t");
-            }
-            status = show_value(ctl, &part->values[i * width + j], err);
-        }
+        status = show_row(ctl, part->values + i * width, width, err);
         sirixctl_out_printf(&ctl->out, ctl->json ? "]" : "\n");
     }
     return status;
