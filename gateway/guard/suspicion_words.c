@@ -115,27 +115,28 @@ static const char *const all_words[SIRIX_WORDS_KINDS] = {
 
 static struct sirix_suspicion_index by_byte;
 
+/* Counts a word, or puts it at its place. */
+static void index_word(const char *word, size_t len, size_t kind, bool puts)
+{
+    const uint16_t at = by_byte.first[(uint8_t)*word]++;
+
+    assert(len != 0 && len <= UINT8_MAX);
+    if (puts) {
+        by_byte.entries[at].text = word;
+        by_byte.entries[at].len = (uint8_t)len;
+        by_byte.entries[at].kind = (uint8_t)kind;
+    }
+}
+
 /* Goes through all words; counts those of a byte, or puts them at their place. */
 static void index_words(bool puts)
 {
     for (size_t kind = 0; kind < SIRIX_WORDS_KINDS; kind++) {
-        const char *word = all_words[kind];
+        size_t len = 0;
 
-        while (*word != '\0') {
-            const size_t len = strcspn(word, "|");
-            const uint8_t byte = (uint8_t)*word;
-
-            assert(len != 0 && len <= UINT8_MAX);
-            if (puts) {
-                const uint16_t at = by_byte.first[byte]++;
-
-                by_byte.entries[at].text = word;
-                by_byte.entries[at].len = (uint8_t)len;
-                by_byte.entries[at].kind = (uint8_t)kind;
-            } else {
-                by_byte.first[byte]++;
-            }
-            word += len + (word[len] == '|');
+        for (const char *word = all_words[kind]; *word != '\0'; word += len + (word[len] == '|')) {
+            len = strcspn(word, "|");
+            index_word(word, len, kind, puts);
         }
     }
 }
