@@ -5,14 +5,13 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "guard/suspicion_decode.h"
 #include "guard/suspicion_words.h"
 #include "json/canonical.h"
 
 enum {
-    NEAR_BYTES = 160, /* Words that belong together are not farther apart. */
-    FAR_BYTES = 320,  /* Nor those that name a tool. */
-    ENCODED_MIN = 20, /* Characters of an encoded run that are worth a look. */
-    DECODED_MAX = 16 * 1024,
+    NEAR_BYTES = 160,         /* Words that belong together are not farther apart. */
+    FAR_BYTES = 320,          /* Nor those that name a tool. */
     ODD_BYTES_MAX = 8 * 1024, /* Of a text that are looked at in forms that people do not write. */
     APART_MIN = 5,            /* Letters in a row that stand apart. */
     TAG_FIRST = 0xe0020,
@@ -59,7 +58,8 @@ struct form {
     bool is_rot13;
 };
 
-static uint32_t fold_letter(uint32_t c, const struct form *form)
+/* The plain letter of one that is written in another way: wide, in a circle, with an accent. */
+static uint32_t fold_shape(uint32_t c)
 {
     if (c >= 0xff01 && c <= 0xff5e) {
         c -= 0xfee0; /* Full width. */
@@ -78,22 +78,36 @@ static uint32_t fold_letter(uint32_t c, const struct form *form)
     } else if (c >= 0x400 && c <= 0x40f) {
         c += 0x50;
     }
-    if (c >= 'A' && c <= 'Z') {
-        c += 'a' - 'A';
-    }
-    if (form->folds_alikes) {
-        for (size_t i = 0; i < sizeof(look_alikes) / sizeof(look_alikes[0]); i++) {
-            if (look_alikes[i].code_point == c) {
-                return (uint32_t)(unsigned char)look_alikes[i].letter;
-            }
+    return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+}
+
+static uint32_t fold_alike(uint32_t c)
+{
+    for (size_t i = 0; i < sizeof(look_alikes) / sizeof(look_alikes[0]); i++) {
+        if (look_alikes[i].code_point == c) {
+            return (uint32_t)(unsigned char)look_alikes[i].letter;
         }
     }
-    if (form->folds_digits && c < 0x80) {
-        static const char from[] = "0134578@$!|";
-        static const char to[] = "oieastbasil";
-        const char *at = c == 0 ? NULL : strchr(from, (int)c);
+    return c;
+}
 
-        c = at == NULL ? c : (uint32_t)(unsigned char)to[at - from];
+static uint32_t fold_digit(uint32_t c)
+{
+    static const char from[] = "0134578@$!|";
+    static const char to[] = "oieastbasil";
+    const char *at = c == 0 || c >= 0x80 ? NULL : strchr(from, (int)c);
+
+    return at == NULL ? c : (uint32_t)(unsigned char)to[at - from];
+}
+
+static uint32_t fold_letter(uint32_t c, const struct form *form)
+{
+    c = fold_shape(c);
+    if (form->folds_alikes) {
+        c = fold_alike(c);
+    }
+    if (form->folds_digits) {
+        c = fold_digit(c);
     }
     if (form->is_rot13 && c >= 'a' && c <= 'z') {
         c = 'a' + (c - 'a' + 13) % 26;
@@ -111,6 +125,12 @@ static bool is_invisible(uint32_t c)
 static bool is_word(uint32_t c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c >= 0x80;
+}
+
+/* Whether it stands between words, once it is folded. */
+static bool parts_words(uint32_t c)
+{
+    return !is_word(c) || c == 0xa0 || c == 0x3000 || (c >= 0x2000 && c <= 0x206f);
 }
 
 /* <U+202E>, as guard/visible.h writes what it has made visible; 0: it is none. */
@@ -132,27 +152,32 @@ static size_t take_shown(const uint8_t *at, size_t left, uint32_t *out)
     return i + 1;
 }
 
-static enum sirix_status put(struct sirix_buf *out, uint32_t c, struct sirix_error *err)
+/* The character at a place; how long it is, 1 at least. What is no text parts words. */
+static size_t take_character(const uint8_t *at, size_t left, uint32_t *out)
 {
-    uint8_t bytes[4];
-    size_t len = 0;
+    size_t len = take_shown(at, left, out);
 
-    if (c < 0x80) {
-        bytes[len++] = (uint8_t)c;
-    } else if (c < 0x800) {
-        bytes[len++] = (uint8_t)(0xc0 | c >> 6);
-    } else if (c < 0x10000) {
-        bytes[len++] = (uint8_t)(0xe0 | c >> 12);
-        bytes[len++] = (uint8_t)(0x80 | (c >> 6 & 63));
-    } else {
-        bytes[len++] = (uint8_t)(0xf0 | c >> 18);
-        bytes[len++] = (uint8_t)(0x80 | (c >> 12 & 63));
-        bytes[len++] = (uint8_t)(0x80 | (c >> 6 & 63));
+    if (len == 0) {
+        len = sirix_utf8_decode(at, left, out);
     }
-    if (c >= 0x80) {
-        bytes[len++] = (uint8_t)(0x80 | (c & 63));
+    if (len == 0) {
+        *out = ' ';
+        len = 1;
     }
-    return sirix_buf_append(out, bytes, len, err);
+    return len;
+}
+
+/* How many letters stand apart from a place on: a space or the end follows each. */
+static size_t count_apart(const struct sirix_buf *words, size_t at)
+{
+    const uint8_t *text = words->data;
+    size_t run = 0;
+
+    while (at + 2 * run < words->len && text[at + 2 * run] < 0x80 && text[at + 2 * run] != ' ' &&
+           (at + 2 * run + 1 == words->len || text[at + 2 * run + 1] == ' ')) {
+        run++;
+    }
+    return run;
 }
 
 /* Joins letters that stand apart; whether there were some: "i g n o r e  a l l" becomes "ignoreall". */
@@ -164,21 +189,16 @@ static bool join(struct sirix_buf *words)
     size_t at = 0;
 
     while (at < words->len) {
-        size_t run = 0;
+        const size_t run = count_apart(words, at);
 
-        while (at + 2 * run < words->len && text[at + 2 * run] < 0x80 &&
-               text[at + 2 * run] != ' ' &&
-               (at + 2 * run + 1 == words->len || text[at + 2 * run + 1] == ' ')) {
-            run++;
-        }
-        if (run >= APART_MIN && (at == 0 || text[at - 1] == ' ')) {
-            for (size_t i = 0; i < run; i++) {
-                text[to++] = text[at + 2 * i];
-            }
-            at += 2 * run - 1;
-        } else {
+        if (run < APART_MIN || (at != 0 && text[at - 1] != ' ')) {
             text[to++] = text[at++];
+            continue;
         }
+        for (size_t i = 0; i < run; i++) {
+            text[to++] = text[at + 2 * i];
+        }
+        at += 2 * run - 1;
     }
     words->len = to;
     return to < before;
@@ -205,20 +225,9 @@ static enum sirix_status normalise(struct sirix_bytes plain, const struct form *
     sirix_buf_clear(out);
     for (size_t at = 0; at < plain.len && status == SIRIX_OK;) {
         uint32_t c = 0;
-        size_t len = take_shown(text + at, plain.len - at, &c);
 
-        if (len == 0) {
-            len = sirix_utf8_decode(text + at, plain.len - at, &c);
-        }
-        if (len == 0) {
-            len = 1; /* What is no text parts words. */
-            c = ' ';
-        }
-        at += len;
+        at += take_character(text + at, plain.len - at, &c);
         if (is_invisible(c) && (c < TAG_FIRST || c > TAG_LAST)) {
-            continue;
-        }
-        if (c >= 0xe0000 && (c < TAG_FIRST || c > TAG_LAST)) {
             continue;
         }
         const uint32_t raw = c;
@@ -226,11 +235,11 @@ static enum sirix_status normalise(struct sirix_bytes plain, const struct form *
         has_other |= raw >= 0x250 && raw <= 0x58f;
         has_latin |= c >= 'a' && c <= 'z';
         traits->has_digits |= (raw >= '0' && raw <= '9') || raw == '@' || raw == '$' || raw == '!';
-        if (!is_word(c) || c == 0xa0 || c == 0x3000 || (c >= 0x2000 && c <= 0x206f)) {
+        if (parts_words(c)) {
             c = ' ';
         }
         if (c != ' ' || before != ' ') {
-            status = put(out, c, err);
+            status = sirix_suspicion_put(out, c, err);
         }
         before = c;
     }
@@ -359,120 +368,6 @@ static bool has_role(struct sirix_bytes plain, struct sirix_buf *lower, struct s
     return false;
 }
 
-/* --- What is encoded ------------------------------------------------------------------------------- */
-
-static int digit64(uint8_t c)
-{
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+' || c == '-' ? 62
-           : c == '/' || c == '_' ? 63
-                                  : -1;
-}
-
-/* Appends what runs of base64 and hex stand for, as far as it is text. */
-static enum sirix_status decode_runs(struct sirix_bytes plain, struct sirix_buf *out,
-                                     struct sirix_error *err)
-{
-    const uint8_t *text = plain.data;
-    enum sirix_status status = SIRIX_OK;
-
-    for (size_t at = 0; at < plain.len && status == SIRIX_OK && out->len < DECODED_MAX;) {
-        size_t len = 0;
-        bool is_hex = true;
-        uint32_t bits = 0;
-
-        while (at + len < plain.len && digit64(text[at + len]) >= 0) {
-            is_hex &= sirix_json_hex_digit(text[at + len]) >= 0;
-            len++;
-        }
-        for (size_t i = 0; len >= ENCODED_MIN && i < len && status == SIRIX_OK; i++) {
-            if (is_hex && i % 2 == 1) {
-                status = sirix_buf_append_u8(out,
-                                             (uint8_t)(sirix_json_hex_digit(text[at + i - 1]) << 4 |
-                                                       sirix_json_hex_digit(text[at + i])),
-                                             err);
-            } else if (!is_hex) {
-                bits = bits << 6 | (uint32_t)digit64(text[at + i]);
-                if (i % 4 != 0) {
-                    status = sirix_buf_append_u8(out, (uint8_t)(bits >> (6 - 2 * (i % 4))), err);
-                }
-            }
-        }
-        if (len >= ENCODED_MIN && status == SIRIX_OK) {
-            status = sirix_buf_append_u8(out, '\n', err);
-        }
-        at += len + 1;
-    }
-    return status;
-}
-
-/* One of %49, &#73;, &#x49;, \u0049, \x49 at a place; how long it is, or 0. */
-static size_t take_escape(const uint8_t *at, size_t left, uint32_t *out)
-{
-    uint32_t c = 0;
-    size_t i = 0;
-
-    if (left >= 3 && at[0] == '%' && sirix_json_hex_digit(at[1]) >= 0 &&
-        sirix_json_hex_digit(at[2]) >= 0) {
-        *out = (uint32_t)(sirix_json_hex_digit(at[1]) << 4 | sirix_json_hex_digit(at[2]));
-        return 3;
-    }
-    if (left >= 4 && at[0] == '&' && at[1] == '#') {
-        const bool is_hex = at[2] == 'x' || at[2] == 'X';
-
-        for (i = is_hex ? 3 : 2; i < left && i < 10 && at[i] != ';'; i++) {
-            const int digit = sirix_json_hex_digit(at[i]);
-
-            if (digit < 0 || (!is_hex && digit > 9)) {
-                return 0;
-            }
-            c = c * (is_hex ? 16 : 10) + (uint32_t)digit;
-        }
-        *out = c;
-        return i < left && at[i] == ';' && c < 0x110000 ? i + 1 : 0;
-    }
-    if (left >= 4 && at[0] == '\\' && (at[1] == 'u' || at[1] == 'x')) {
-        const size_t digits = at[1] == 'u' ? 4 : 2;
-
-        for (i = 2; i < 2 + digits; i++) {
-            if (i >= left || sirix_json_hex_digit(at[i]) < 0) {
-                return 0;
-            }
-            c = c << 4 | (uint32_t)sirix_json_hex_digit(at[i]);
-        }
-        *out = c;
-        return i;
-    }
-    return 0;
-}
-
-/* The text with its escapes resolved, where it has some. */
-static enum sirix_status decode_escapes(struct sirix_bytes plain, struct sirix_buf *out,
-                                        struct sirix_error *err)
-{
-    const uint8_t *text = plain.data;
-    size_t count = 0;
-    enum sirix_status status = SIRIX_OK;
-
-    sirix_buf_clear(out);
-    for (size_t at = 0; at < plain.len && status == SIRIX_OK;) {
-        uint32_t c = 0;
-        const size_t len = take_escape(text + at, plain.len - at, &c);
-
-        count += len != 0;
-        status = len == 0          ? sirix_buf_append_u8(out, text[at], err)
-                 : text[at] == '%' ? sirix_buf_append_u8(out, (uint8_t)c, err)
-                                   : put(out, c, err);
-        at += len == 0 ? 1 : len;
-    }
-    if (count < 4) {
-        sirix_buf_clear(out);
-    }
-    return status;
-}
-
 /* --- All of it ------------------------------------------------------------------------------------- */
 
 static void turn(struct sirix_buf *words)
@@ -542,8 +437,8 @@ enum sirix_status sirix_suspicion_of(struct sirix_bytes plain, enum sirix_suspic
     }
     for (int way = 0; way < 2 && status == SIRIX_OK && found == SIRIX_SUSPICION_NONE; way++) {
         sirix_buf_clear(&decoded);
-        status =
-            way == 0 ? decode_runs(plain, &decoded, err) : decode_escapes(plain, &decoded, err);
+        status = way == 0 ? sirix_suspicion_decode_runs(plain, &decoded, err)
+                          : sirix_suspicion_decode_escapes(plain, &decoded, err);
         if (status == SIRIX_OK && decoded.len != 0) {
             status = look_at(sirix_buf_view(&decoded), &words, &found, err);
         }
