@@ -15,6 +15,7 @@ import unittest
 import test_cli
 from test_cli import LIMIT_S, SANITIZERS
 
+LEAKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libedit.supp")
 LONG = "count(for $i in 1 to 100000000000 return $i + 1)"
 
 
@@ -101,7 +102,8 @@ class Console:
         if self.pid == 0:
             os.execve(test_cli.SIRIXCTL, [test_cli.SIRIXCTL, "query", *args, *case.flags()],
                       {"TERM": "xterm", "PATH": "/usr/bin:/bin", "NO_COLOR": "1",
-                       "XDG_STATE_HOME": case.dir + "/state", **SANITIZERS})
+                       "XDG_STATE_HOME": case.dir + "/state", **SANITIZERS,
+                       "LSAN_OPTIONS": "print_suppressions=0:suppressions=" + LEAKS})
         self.wait("query> ")
 
     def wait(self, text):
