@@ -904,11 +904,11 @@ class Daemon(Folder):
         self.assertEqual(len(pids), 1)
 
     def test_it_ends_five_seconds_after_its_last_client_and_the_next_starts_another(self):
+        before = time.monotonic()  # A client may leave the daemon well before its process has ended.
         first = self.ask("status")
-        last = time.monotonic()
         self.assertTrue(first["embedded"])
         self.wait_for_end(first["processId"])
-        self.assertGreater(time.monotonic() - last, 4.5)
+        self.assertGreater(time.monotonic() - before, 4.9)
         self.assertNotEqual(self.ask("status")["processId"], first["processId"])
 
     def test_clients_that_come_while_it_ends_are_all_served(self):
