@@ -20,7 +20,7 @@
 static long writes_left = -1; /* Then a write is cut in the middle and the next one fails. */
 static bool truncate_fails;
 static bool sync_fails;
-static int syncs;
+static _Atomic int syncs; /* By several threads. */
 
 ssize_t __real_write(int fd, const void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
