@@ -429,7 +429,7 @@ static void sweep(const struct row *row)
     }
     assert_false(reached);
     assert_int_equal(status, SIRIX_OK);
-#ifdef __OPTIMIZE__ /* Which may take allocations away. */
+#ifdef __OPTIMIZE__ /* Fewer are met there; why is not shown yet. */
     const int least = row->failures_min > 0;
 #else
     const int least = row->failures_min;
