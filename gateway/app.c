@@ -196,7 +196,7 @@ static int serve(const struct sirix_settings *settings, const struct sirix_mcp_r
         .read_only = settings->read_only,
     };
     struct sirix_gateway_backend *backend = NULL;
-    struct sirix_ops *ops = NULL;
+    struct sirix_probe *ops = NULL;
     struct sirix_mcp_server server;
     struct sirix_error err = {0};
     const int stop_fd = take_signals();
@@ -229,7 +229,7 @@ static int serve(const struct sirix_settings *settings, const struct sirix_mcp_r
             sirix_log_error(SIRIX_LOG_WARN, "leaving behind what does not end", &err);
             _exit(EXIT_SUCCESS);
         }
-        sirix_ops_stop(ops);
+        sirix_probe_stop(ops);
         sirix_audit_close(server.audit);
         sirix_mcp_server_deinit(&server);
     }

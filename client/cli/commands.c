@@ -17,7 +17,8 @@ const struct sirixctl_command *const sirixctl_commands[] = {
     &sirixctl_branch_delete, &sirixctl_branch_promote,
     &sirixctl_query,         &sirixctl_update_query,
     &sirixctl_sql,           &sirixctl_verify,
-    &sirixctl_status,        &sirixctl_completion,
+    &sirixctl_status,        &sirixctl_top,
+    &sirixctl_completion,
 };
 
 static const struct sirixctl_flag common_flags[] = {

@@ -7,7 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum option_kind { KIND_TEXT, KIND_LIST, KIND_FLAG, KIND_NUMBER, KIND_LEVEL, KIND_ACTION };
+#include "probe/probe.h"
+
+enum option_kind {
+    KIND_TEXT,
+    KIND_LIST,
+    KIND_FLAG,
+    KIND_NUMBER,
+    KIND_LEVEL,
+    KIND_OPS,
+    KIND_ACTION
+};
 
 struct option_row {
     const char *name;
@@ -41,6 +51,11 @@ static const struct option_row rows[] = {
      100000, 1000},
     {"--map-max", "MIB", "largest memory map of one database; 0: no limit", KIND_NUMBER,
      AT(map_max_mib), 0, INT64_C(1) << 40, 0},
+    {"--ops", "HOST:PORT",
+     "answer /healthz/started, /healthz/alive, /healthz/ready and /metrics over HTTP there",
+     KIND_OPS, AT(ops), 0, 0, 0},
+    {"--slow-call", "MS", "log calls that take longer; 0: none", KIND_NUMBER, AT(slow_call_ms), 0,
+     3600000, 1000},
     {"--log-level", "LEVEL", "debug, info, warn, error or off", KIND_LEVEL, AT(log_level), 0, 0,
      SIRIX_LOG_INFO},
     {"--check-config", NULL, "print what is in force and end", KIND_ACTION, AT(action),
@@ -154,6 +169,14 @@ static enum sirix_status set_value(const struct option_row *row, const char *val
             return sirix_fail(err, SIRIX_INVALID, "%s: the value is empty", row->name);
         }
         *(const char **)member(options, row) = value;
+        return SIRIX_OK;
+    case KIND_OPS:
+        *(const char **)member(options, row) = value;
+        if (sirix_probe_check_address(value, NULL) != SIRIX_OK) {
+            return sirix_fail(err, SIRIX_INVALID,
+                              "%s %.64s: HOST:PORT, where HOST is localhost or an IP address",
+                              row->name, value);
+        }
         return SIRIX_OK;
     case KIND_LIST:
         if (options->listen_count == SIRIX_LISTEN_MAX) {
@@ -289,7 +312,10 @@ static void print_row(const struct option_row *row, const struct sirix_app_optio
 
     switch (row->kind) {
     case KIND_TEXT:
-        (void)fprintf(out, "%s %s\n", row->name, *(const char *const *)at);
+    case KIND_OPS:
+        if (*(const char *const *)at != NULL) {
+            (void)fprintf(out, "%s %s\n", row->name, *(const char *const *)at);
+        }
         break;
     case KIND_LIST:
         for (size_t i = 0; i < options->listen_count; i++) {

@@ -30,7 +30,9 @@ struct sirix_app_options {
     int64_t write_queue_timeout_ms;
     int64_t grace_ms;
     int64_t databases_open_max;
-    int64_t map_max_mib; /* 0: no limit. */
+    int64_t map_max_mib;  /* 0: no limit. */
+    const char *ops;      /* HOST:PORT of health and metrics; NULL: none. */
+    int64_t slow_call_ms; /* Calls that take longer are logged; 0: none. */
     enum sirix_log_level log_level;
 };
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "app/data_folder.h"
+#include "app/telemetry.h"
 #include "base/log.h"
 #include "ops/health.h"
 #include "rpc/methods/storage.h"
@@ -32,6 +33,7 @@ enum {
     CALLS_WAITING_MAX = 4096,
     PRIVATE_UMASK = 0077,
     NS_PER_MS = 1000000,
+    US_PER_MS = 1000,
 };
 
 #define BYTES_PER_MIB (UINT64_C(1) << 20)
@@ -45,6 +47,7 @@ struct parts {
     struct sirix_rpc_storage *storage;
     struct sirix_health health;
     bool has_health;
+    struct sirix_telemetry telemetry;
 };
 
 /* --- What is logged for others ------------------------------------------------------------------ */
@@ -58,34 +61,6 @@ static void on_opened(void *context, const char *database, const struct sirix_re
               sirix_log_u64("abandoned_segments", recovery->abandoned_segments));
 }
 
-/* A caller's mistakes are the caller's to read; ours and the machine's are the operator's. */
-static void on_failure(void *context, const char *path, const struct sirix_principal *principal,
-                       const struct sirix_error *err)
-{
-    enum sirix_log_level level = SIRIX_LOG_DEBUG;
-
-    (void)context;
-    switch (err->status) {
-    case SIRIX_INTERNAL:
-    case SIRIX_IO:
-    case SIRIX_CORRUPT:
-    case SIRIX_OUTCOME_UNKNOWN:
-        level = SIRIX_LOG_ERROR;
-        break;
-    case SIRIX_NO_SPACE:
-    case SIRIX_NO_MEMORY:
-        level = SIRIX_LOG_WARN;
-        break;
-    default:
-        break;
-    }
-    sirix_log(level, "call failed", sirix_log_str("method", path),
-              sirix_log_str("principal", principal->name),
-              sirix_log_str("status", sirix_status_name(err->status)),
-              sirix_log_str("reason", sirix_reason_name(err->reason)),
-              sirix_log_str("error", err->text));
-}
-
 static void on_grpc_log(const char *text)
 {
     sirix_log(SIRIX_LOG_DEBUG, "grpc", sirix_log_str("text", text));
@@ -95,8 +70,10 @@ static void on_health(void *context, bool alive, bool ready)
 {
     struct parts *parts = context;
 
-    sirix_rpc_health_set(parts->rpc_health, SIRIX_RPC_HEALTH_PROCESS, alive);
-    sirix_rpc_health_set(parts->rpc_health, SIRIX_RPC_HEALTH_STORAGE, ready);
+    if (parts->rpc_health != NULL) {
+        sirix_rpc_health_set(parts->rpc_health, SIRIX_RPC_HEALTH_PROCESS, alive);
+        sirix_rpc_health_set(parts->rpc_health, SIRIX_RPC_HEALTH_STORAGE, ready);
+    }
 }
 
 /* --- Start -------------------------------------------------------------------------------------- */
@@ -196,10 +173,18 @@ static enum sirix_status start(struct parts *parts, struct sirix_error *err)
     const struct sirix_rpc_options rpc = {
         .workers = (unsigned)options->workers,
         .calls_waiting_max = CALLS_WAITING_MAX,
-        .on_failure = on_failure,
+        .context = &parts->telemetry,
+        .on_ended = sirix_telemetry_ended,
     };
 
+    sirix_health_init(&parts->health, on_health, parts);
+    parts->has_health = true;
+    parts->telemetry.health = &parts->health;
+    parts->telemetry.slow_us = (uint64_t)options->slow_call_ms * US_PER_MS;
     enum sirix_status status = sirix_data_folder_open(options->data, &parts->folder, err);
+    if (status == SIRIX_OK) { /* Only who has the folder may have the address. */
+        status = sirix_telemetry_start(&parts->telemetry, options->ops, err);
+    }
     if (status == SIRIX_OK) {
         const struct sirix_service_options service = {
             .dir = parts->folder.path,
@@ -211,10 +196,14 @@ static enum sirix_status start(struct parts *parts, struct sirix_error *err)
         status = sirix_service_open(&service, &parts->service, err);
     }
     if (status == SIRIX_OK) {
+        atomic_store(&parts->telemetry.service, parts->service);
         status = sirix_rpc_server_new(&rpc, &parts->server, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_rpc_health_new(parts->server, &parts->rpc_health, err);
+    }
+    if (status == SIRIX_OK) {
+        on_health(parts, true, false);
     }
     if (status == SIRIX_OK) {
         status = sirix_rpc_reflection_add(parts->server, err);
@@ -224,8 +213,7 @@ static enum sirix_status start(struct parts *parts, struct sirix_error *err)
                                        &parts->storage, err);
     }
     if (status == SIRIX_OK) {
-        sirix_health_init(&parts->health, on_health, parts);
-        parts->has_health = true;
+        atomic_store(&parts->telemetry.server, parts->server); /* All methods are in it. */
         status = open_doors(parts, err);
     }
     return status == SIRIX_OK ? sirix_rpc_server_start(parts->server, err) : status;
@@ -275,6 +263,7 @@ static void stop(struct parts *parts)
     if (parts->server != NULL) {
         sirix_rpc_server_drain(parts->server, (unsigned)parts->options->grace_ms);
     }
+    sirix_telemetry_stop(&parts->telemetry);
     sirix_rpc_server_free(parts->server);
     if (parts->has_health) {
         sirix_health_deinit(&parts->health);

@@ -11,6 +11,7 @@ cd "$1"
 arrows='
 client/shared/base       base/
 client/shared/json       base/ json/
+client/shared/probe      base/ probe/
 client/lib               base/ sirix/ lib/ storage.pb-c.h error.pb-c.h health.pb-c.h reflection.pb-c.h
 client/cli               base/ json/ sirix/ cli/
 client/include           sirix/ base/
@@ -28,11 +29,11 @@ storaged/query           base/ json/ store/ query/
 storaged/auth            base/ auth/
 storaged/service         base/ json/ store/ query/query.h query/catalogue.h query/error.h service/
 storaged/sql             base/ json/ store/ query/node/stored.h service/ sql/
-storaged/ops             base/ store/ service/ ops/
+storaged/ops             base/ probe/ store/ service/ ops/
 storaged/rpc             base/ service/ sql/sql.h sql/stream.h auth/ rpc/ sirix/descriptors.h .pb-c.h
-storaged/app             base/ rpc/ ops/ auth/ service/ app/
+storaged/app             base/ probe/ rpc/ ops/ auth/ service/ app/
 storaged/main.c          app/
-gateway                  base/ json/ sirix/ app.h audit_command.h transport/ jsonrpc/ mcp/ guard/ backend/
+gateway                  base/ json/ probe/ sirix/ app.h audit_command.h transport/ jsonrpc/ mcp/ guard/ backend/
 '
 
 outside='
@@ -45,7 +46,7 @@ utf8proc\.h       ^storaged/query/value/|^tests/
 sqlite3\.h        ^storaged/sql/|^tests/
 grpc/             ^storaged/rpc/|^client/lib/|^tests/
 protobuf-c/       ^storaged/rpc/|^client/lib/|^tests/
-microhttpd\.h     ^gateway/transport/|^tests/
+microhttpd\.h     ^gateway/transport/|^client/shared/probe/|^tests/
 curl/             ^gateway/|^tests/
 cmocka\.h         ^tests/
 '

@@ -31,6 +31,7 @@ extern const struct sirixctl_command sirixctl_update_query;
 extern const struct sirixctl_command sirixctl_sql;
 extern const struct sirixctl_command sirixctl_verify;
 extern const struct sirixctl_command sirixctl_status;
+extern const struct sirixctl_command sirixctl_top;
 extern const struct sirixctl_command sirixctl_completion;
 
 #endif

@@ -31,6 +31,36 @@ enum sirix_status sirix_client_status(struct sirix_client *client,
                                       struct sirix_server_status **out_status,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* One kind of call, as counts since the server's start. */
+struct sirix_method_activity {
+    const char *method; /* "Apply", or "/grpc.health.v1.Health/Check". */
+    uint64_t running;
+    uint64_t ended;
+    uint64_t failed; /* Of those that ended. */
+    uint64_t total_us;
+    const uint64_t
+        *bucket_counts; /* bucket_count + 1 of them; NULL: its calls are meant to last. */
+};
+
+/* What is going on: the difference of two is what happened between them. */
+struct sirix_server_activity {
+    struct sirix_server_status status;
+    uint64_t calls_queued; /* Turns that wait for a worker. */
+    uint64_t groups;       /* Transactions of the store, each with one sync. */
+    uint64_t group_works;
+    uint64_t group_bytes;
+    uint64_t group_write_us;
+    const uint64_t *bucket_bounds_us; /* Rising and inclusive; one more bucket follows the last. */
+    size_t bucket_count;
+    const struct sirix_method_activity *methods;
+    size_t method_count;
+};
+
+enum sirix_status sirix_client_activity(struct sirix_client *client,
+                                        const struct sirix_call_options *call,
+                                        struct sirix_server_activity **out_activity,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+
 enum sirix_verify_part_kind {
     SIRIX_VERIFY_PART_PROGRESS,
     SIRIX_VERIFY_PART_PROBLEM,

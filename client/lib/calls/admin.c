@@ -3,6 +3,7 @@
 #include "lib/stream.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *role_name(PB(Role) role)
 {
@@ -63,6 +64,98 @@ enum sirix_status sirix_client_status(struct sirix_client *client,
 
     if (status == SIRIX_OK) {
         *out_status = answer;
+    }
+    return status;
+}
+
+/* --- Activity --------------------------------------------------------------------------------- */
+
+/* count numbers in the arena. */
+static enum sirix_status copy_numbers(struct sirix_arena *arena, const uint64_t *from, size_t count,
+                                      const uint64_t **out, struct sirix_error *err)
+{
+    uint64_t *numbers = NULL;
+    enum sirix_status status = SIRIX_ANSWER_ARRAY(arena, count, &numbers, err);
+
+    if (status == SIRIX_OK) {
+        if (count != 0) {
+            memcpy(numbers, from, count * sizeof(*numbers));
+        }
+        *out = numbers;
+    }
+    return status;
+}
+
+static enum sirix_status fill_method(struct sirix_arena *arena, const PB(MethodActivity) * from,
+                                     size_t bucket_count, struct sirix_method_activity *to,
+                                     struct sirix_error *err)
+{
+    *to = (struct sirix_method_activity){
+        .running = from->running,
+        .ended = from->ended,
+        .failed = from->failed,
+        .total_us = from->total_us,
+    };
+    enum sirix_status status = sirix_answer_name(arena, from->method, &to->method, err);
+    if (status == SIRIX_OK && from->n_bucket_counts == bucket_count + 1) {
+        status = copy_numbers(arena, from->bucket_counts, from->n_bucket_counts, &to->bucket_counts,
+                              err);
+    }
+    return status;
+}
+
+static enum sirix_status fill_activity(struct sirix_arena *arena, const ProtobufCMessage *message,
+                                       void *answer, struct sirix_error *err)
+{
+    const PB(Activity) *from = ((const PB(StatusResponse) *)(const void *)message)->activity;
+    struct sirix_server_activity *to = answer;
+    struct sirix_method_activity *methods = NULL;
+    enum sirix_status status = fill_status(arena, message, &to->status, err);
+
+    if (status == SIRIX_OK && from == NULL) {
+        status = sirix_fail(err, SIRIX_UNSUPPORTED,
+                            "the server is of a version that does not tell its activity");
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    to->calls_queued = from->calls_queued;
+    to->groups = from->groups;
+    to->group_works = from->group_works;
+    to->group_bytes = from->group_bytes;
+    to->group_write_us = from->group_write_us;
+    to->bucket_count = from->n_bucket_bounds_us;
+    status =
+        copy_numbers(arena, from->bucket_bounds_us, to->bucket_count, &to->bucket_bounds_us, err);
+    if (status == SIRIX_OK) {
+        status = SIRIX_ANSWER_ARRAY(arena, from->n_methods, &methods, err);
+    }
+    for (size_t i = 0; status == SIRIX_OK && i < from->n_methods; i++) {
+        status = fill_method(arena, from->methods[i], to->bucket_count, &methods[i], err);
+    }
+    to->methods = methods;
+    to->method_count = from->n_methods;
+    return status;
+}
+
+enum sirix_status sirix_client_activity(struct sirix_client *client,
+                                        const struct sirix_call_options *call,
+                                        struct sirix_server_activity **out_activity,
+                                        struct sirix_error *err)
+{
+    PB(StatusRequest) request = PB_INIT(STATUS_REQUEST);
+    struct sirix_unary unary = {
+        .method = SIRIX_METHOD_STATUS,
+        .request = &request.base,
+        .answer_type = PB_TYPE(status_response),
+    };
+    void *answer = NULL;
+
+    request.with_activity = true;
+    enum sirix_status status = sirix_client_unary_answer(
+        client, &unary, call, sizeof(**out_activity), fill_activity, &answer, err);
+    if (status == SIRIX_OK) {
+        *out_activity = answer;
     }
     return status;
 }

@@ -37,6 +37,84 @@ static Sirix__Storage__V1__Role role_of(const struct sirix_principal *principal)
     }
 }
 
+/* Memory of an answer about activity, in the call's arena. */
+struct activity {
+    Sirix__Storage__V1__Activity message;
+    Sirix__Storage__V1__MethodActivity methods[SIRIX_RPC_METHODS_MAX + 1];
+    Sirix__Storage__V1__MethodActivity *list[SIRIX_RPC_METHODS_MAX + 1];
+    uint64_t counts[SIRIX_RPC_METHODS_MAX + 1][SIRIX_HISTOGRAM_BUCKETS + 1];
+    uint64_t bounds[SIRIX_HISTOGRAM_BUCKETS];
+};
+
+static bool was_called(const struct sirix_rpc_method_stats *stats)
+{
+    uint64_t all = stats->running;
+
+    for (unsigned i = 0; i < SIRIX_RPC_CODES; i++) {
+        all += stats->codes[i];
+    }
+    return all != 0;
+}
+
+static void fill_method(const struct sirix_rpc_method_stats *stats, uint64_t *counts,
+                        Sirix__Storage__V1__MethodActivity *message)
+{
+    static const char own[] = SIRIX_RPC_STORAGE_PATH("");
+    bool is_own = strncmp(stats->path, own, sizeof(own) - 1) == 0;
+
+    sirix__storage__v1__method_activity__init(message);
+    message->method = sirix_rpc_binary_str(stats->path + (is_own ? sizeof(own) - 1 : 0));
+    message->running = stats->running;
+    for (unsigned i = 0; i < SIRIX_RPC_CODES; i++) {
+        message->ended += stats->codes[i];
+    }
+    message->failed = message->ended - stats->codes[0];
+    if (!stats->lasts) {
+        message->total_us = stats->times.sum;
+        memcpy(counts, stats->times.counts, sizeof(stats->times.counts));
+        message->n_bucket_counts = SIRIX_HISTOGRAM_BUCKETS + 1;
+        message->bucket_counts = counts;
+    }
+}
+
+static enum sirix_status fill_activity(struct sirix_rpc_call *call,
+                                       Sirix__Storage__V1__Activity **out, struct sirix_error *err)
+{
+    const struct sirix_rpc_storage *storage = sirix_rpc_storage_of(call);
+    struct sirix_committer_totals totals;
+    struct activity *activity = NULL;
+    size_t count = 0;
+    enum sirix_status status = sirix_arena_calloc(sirix_rpc_call_arena(call), 1, sizeof(*activity),
+                                                  (void **)&activity, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < sirix_rpc_server_method_count(storage->server); i++) {
+        struct sirix_rpc_method_stats stats;
+        sirix_rpc_server_method_stats(storage->server, i, &stats);
+        if (was_called(&stats)) {
+            fill_method(&stats, activity->counts[count], &activity->methods[count]);
+            activity->list[count] = &activity->methods[count];
+            count++;
+        }
+    }
+    sirix_committer_pool_totals(storage->service->committers, &totals);
+    memcpy(activity->bounds, sirix_histogram_times_us, sizeof(activity->bounds));
+    sirix__storage__v1__activity__init(&activity->message);
+    activity->message.calls_queued = sirix_rpc_server_calls_waiting(storage->server);
+    activity->message.groups = totals.groups;
+    activity->message.group_works = totals.works;
+    activity->message.group_bytes = totals.bytes;
+    activity->message.group_write_us = totals.write_us.sum;
+    activity->message.n_bucket_bounds_us = SIRIX_HISTOGRAM_BUCKETS;
+    activity->message.bucket_bounds_us = activity->bounds;
+    activity->message.n_methods = count;
+    activity->message.methods = activity->list;
+    *out = &activity->message;
+    return SIRIX_OK;
+}
+
 static enum sirix_status status_start(struct sirix_rpc_call *call, void *state,
                                       const ProtobufCMessage *message, struct sirix_error *err)
 {
@@ -46,7 +124,12 @@ static enum sirix_status status_start(struct sirix_rpc_call *call, void *state,
     Sirix__Storage__V1__StatusResponse answer = SIRIX__STORAGE__V1__STATUS_RESPONSE__INIT;
 
     (void)state;
-    (void)message;
+    if (((const Sirix__Storage__V1__StatusRequest *)message)->with_activity != 0) {
+        enum sirix_status status = fill_activity(call, &answer.activity, err);
+        if (status != SIRIX_OK) {
+            return status;
+        }
+    }
     answer.version = sirix_rpc_binary_str(SIRIX_VERSION);
     answer.started_at_us = sirix_rpc_time(storage->started_us);
     answer.now_us = sirix_rpc_time(sirix_clock_realtime_us(service->clock));
@@ -109,6 +192,7 @@ const struct sirix_rpc_method sirix_rpc_admin_methods[] = {
         .request = &sirix__storage__v1__attach_request__descriptor,
         .server_streams = true,
         .inline_turns = true,
+        .lasts = true,
         .start = attach_start,
         .draining = attach_draining,
     },

@@ -65,7 +65,7 @@ void sirix_rpc_call_enter(struct sirix_rpc_call *call, bool served)
 {
     struct sirix_rpc_server *server = call->server;
 
-    (void)atomic_fetch_add(&server->calls_total, 1);
+    call->number = atomic_fetch_add(&server->calls_total, 1) + 1;
     (void)pthread_mutex_lock(&server->mutex);
     (void)atomic_fetch_add(&server->calls_running, 1);
     if (served) {
@@ -219,6 +219,7 @@ void sirix_rpc_call_finish(struct sirix_rpc_call *call, const struct sirix_error
         return;
     }
     call->finished = true;
+    sirix_rpc_call_observe(call, err);
     if (!call->initial_sent) {
         call->initial_sent = true;
         ops[count++].op = GRPC_OP_SEND_INITIAL_METADATA;
@@ -316,15 +317,7 @@ void sirix_rpc_call_end(struct sirix_rpc_call *call)
 
 void sirix_rpc_call_fail(struct sirix_rpc_call *call, const struct sirix_error *err)
 {
-    const struct sirix_rpc_options *options = &call->server->options;
-
-    if (call->finished) {
-        return;
-    }
     sirix_rpc_call_finish(call, err, NULL);
-    if (options->on_failure != NULL) {
-        options->on_failure(options->context, call->method->path, call->slot->door->principal, err);
-    }
 }
 
 struct sirix_arena *sirix_rpc_call_arena(struct sirix_rpc_call *call)

@@ -42,6 +42,7 @@ struct sirix_rpc_method {
     bool server_streams;
     bool writes;        /* Not to be had through a door for readers. */
     bool inline_turns;  /* Never blocks: no disk, no lock that is held over one. */
+    bool lasts;         /* Meant to last until somebody ends it: how long it took says nothing. */
     size_t state_bytes; /* Of the method's own, given cleared and aligned for any type. */
 
     /* The call began; message is the request, NULL if the client streams. */

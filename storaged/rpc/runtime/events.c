@@ -34,6 +34,7 @@ static void on_new(void *self, bool ok)
         return;
     }
     call->entered = true;
+    sirix_rpc_call_arrived(call);
     bool draining = atomic_load(&server->draining);
     bool full = !method->inline_turns &&
                 sirix_rpc_pool_waiting(server->pool) >= server->options.calls_waiting_max;

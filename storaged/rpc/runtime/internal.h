@@ -34,7 +34,15 @@ struct sirix_rpc_slot {
     const struct sirix_rpc_method *method;
     void *context;       /* Of the method's group. */
     void *registered;    /* Core's; NULL for the slot of unknown methods. */
+    size_t number;       /* Of the method, in the server. */
     atomic_bool starved; /* Nothing is armed: there was no memory. The next freed call is. */
+};
+
+/* What observe.c counts of a method. */
+struct sirix_rpc_observed {
+    _Atomic uint64_t running;
+    _Atomic uint64_t codes[SIRIX_RPC_CODES];
+    struct sirix_histogram times;
 };
 
 struct sirix_rpc_door {
@@ -56,6 +64,8 @@ struct sirix_rpc_server {
     const struct sirix_rpc_method *methods[SIRIX_RPC_METHODS_MAX];
     void *contexts[SIRIX_RPC_METHODS_MAX];
     size_t method_count;
+    struct sirix_rpc_observed
+        observed[SIRIX_RPC_METHODS_MAX + 1]; /* The last used: unknown ones. */
     struct sirix_rpc_door *doors[SIRIX_RPC_DOORS_MAX];
     size_t door_count;
     atomic_bool draining;
@@ -104,6 +114,9 @@ struct sirix_rpc_call {
     struct sirix_arena arena;
     struct sirix_arena message_arena;
 
+    uint64_t number;     /* From 1, in this process. */
+    uint64_t arrived_us; /* CLOCK_MONOTONIC. */
+
     /* The server's list of live calls. */
     struct sirix_rpc_call *next;
     struct sirix_rpc_call *previous;
@@ -126,6 +139,10 @@ static inline struct sirix_rpc_slot *sirix_rpc_call_slot(const struct sirix_rpc_
 
 /* Counts a call; one that is `served` also takes part in wakes and drains. */
 void sirix_rpc_call_enter(struct sirix_rpc_call *call, bool served);
+
+/* Where observe.c counts: when a call arrives, and once when its status is sent. */
+void sirix_rpc_call_arrived(struct sirix_rpc_call *call);
+void sirix_rpc_call_observe(struct sirix_rpc_call *call, const struct sirix_error *err);
 
 /* Asks to be told of a cancel, a passed deadline and a lost connection. */
 void sirix_rpc_call_watch(struct sirix_rpc_call *call);

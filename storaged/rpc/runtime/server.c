@@ -237,10 +237,11 @@ enum sirix_status sirix_rpc_server_open_door(struct sirix_rpc_server *server,
         door->slots[door->slot_count++] = (struct sirix_rpc_slot){.door = door,
                                                                   .method = method,
                                                                   .context = server->contexts[i],
-                                                                  .registered = registered};
+                                                                  .registered = registered,
+                                                                  .number = i};
     }
-    door->slots[door->slot_count++] =
-        (struct sirix_rpc_slot){.door = door, .method = &unknown_method};
+    door->slots[door->slot_count++] = (struct sirix_rpc_slot){
+        .door = door, .method = &unknown_method, .number = server->method_count};
     *out_door = door;
     return SIRIX_OK;
 }

@@ -19,6 +19,7 @@
 #include "auth/principal.h"
 #include "base/status.h"
 #include "rpc/runtime/call.h"
+#include "rpc/runtime/observe.h"
 
 struct sirix_rpc_server;
 struct sirix_rpc_door;
@@ -34,19 +35,11 @@ enum {
     SIRIX_RPC_KEEPALIVE_TIMEOUT_MS = 20 * 1000,
 };
 
-/*
- * A failed call that the operator should know of: SIRIX_INTERNAL, SIRIX_IO, SIRIX_CORRUPT and the
- * like. Any thread.
- */
-typedef void (*sirix_rpc_failure_fn)(void *context, const char *path,
-                                     const struct sirix_principal *principal,
-                                     const struct sirix_error *err);
-
 struct sirix_rpc_options {
     unsigned workers;
-    size_t calls_waiting_max;        /* Jobs in the queue past which new calls are refused. */
-    void *context;                   /* For on_failure. */
-    sirix_rpc_failure_fn on_failure; /* May be NULL. */
+    size_t calls_waiting_max;    /* Jobs in the queue past which new calls are refused. */
+    void *context;               /* For on_ended. */
+    sirix_rpc_ended_fn on_ended; /* Of every call; may be NULL. */
 };
 
 /*

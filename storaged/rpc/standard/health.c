@@ -174,6 +174,7 @@ static const struct sirix_rpc_method methods[] = {
         .request = &grpc__health__v1__health_check_request__descriptor,
         .server_streams = true,
         .inline_turns = true,
+        .lasts = true,
         .state_bytes = sizeof(struct watch),
         .start = watch_start,
         .written = watch_written,

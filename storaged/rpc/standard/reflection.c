@@ -206,7 +206,7 @@ static enum sirix_status info_end(struct sirix_rpc_call *call, void *state, stru
     {                                                                                              \
         .path = "/grpc.reflection." version ".ServerReflection/ServerReflectionInfo",              \
         .request = &grpc__reflection__v1__server_reflection_request__descriptor,                   \
-        .client_streams = true, .server_streams = true, .inline_turns = true,                      \
+        .client_streams = true, .server_streams = true, .inline_turns = true, .lasts = true,       \
         .state_bytes = sizeof(struct answer), .start = info_start, .message = info_message,        \
         .half_closed = info_end, .written = info_written, .draining = info_end,                    \
     }

@@ -57,6 +57,7 @@ struct sirix_committer {
     struct sirix_batch batch;
     struct work_queue accepted; /* Prepared and on their way to the disk. */
     uint64_t began_ns;
+    uint64_t submitted_ns; /* To the backend; 0: there was nothing to write. */
     _Atomic int phase;
     struct sirix_commit_outcome outcome;
 
@@ -77,6 +78,11 @@ struct sirix_committer_pool {
     struct sirix_committer *first;
     struct sirix_committer *last;
     bool stopping;
+    struct sirix_histogram sizes; /* What is counted needs no lock. */
+    struct sirix_histogram prepare_us;
+    struct sirix_histogram write_us;
+    _Atomic uint64_t written_bytes;
+    _Atomic uint64_t failures;
     unsigned committers;
     uint32_t thread_count;
     pthread_t threads[];
@@ -174,14 +180,39 @@ static void take_works(struct sirix_committer *committer, struct work_queue *tak
     }
 }
 
+/* Counts a group that was given to the backend. */
+static void count_group(struct sirix_committer *committer, enum sirix_status status,
+                        uint64_t now_ns)
+{
+    enum { NS_PER_US = 1000 };
+    struct sirix_committer_pool *pool = committer->pool;
+
+    if (committer->submitted_ns == 0) {
+        return;
+    }
+    if (status != SIRIX_OK) {
+        (void)atomic_fetch_add_explicit(&pool->failures, 1, memory_order_relaxed);
+        return;
+    }
+    sirix_histogram_add(&pool->sizes, sirix_histogram_sizes, committer->accepted.count);
+    sirix_histogram_add(&pool->prepare_us, sirix_histogram_times_us,
+                        (committer->submitted_ns - committer->began_ns) / NS_PER_US);
+    sirix_histogram_add(&pool->write_us, sirix_histogram_times_us,
+                        (now_ns - committer->submitted_ns) / NS_PER_US);
+    (void)atomic_fetch_add_explicit(&pool->written_bytes, committer->group.put_bytes,
+                                    memory_order_relaxed);
+}
+
 /* Tells every accepted work how the group ended, and adapts the pace. */
 static void finish_group(struct sirix_committer *committer, enum sirix_status status,
                          const struct sirix_error *error)
 {
-    uint64_t took_ns = sirix_clock_monotonic_ns(sirix_clock_system()) - committer->began_ns;
+    uint64_t now_ns = sirix_clock_monotonic_ns(sirix_clock_system());
+    uint64_t took_ns = now_ns - committer->began_ns;
     const struct sirix_batch *batch = &committer->batch;
     struct sirix_commit_work *work = NULL;
 
+    count_group(committer, status, now_ns);
     lock(committer->pool);
     committer->latched = committer->latched || status == SIRIX_OUTCOME_UNKNOWN ||
                          (error != NULL && error->reason == SIRIX_REASON_DATABASE_READ_ONLY);
@@ -257,6 +288,7 @@ static void prepare_works(struct sirix_committer *committer, struct work_queue *
 static void run_group(struct sirix_committer *committer, struct work_queue *taken, bool frees_space)
 {
     committer->began_ns = sirix_clock_monotonic_ns(sirix_clock_system());
+    committer->submitted_ns = 0;
     sirix_group_begin(&committer->group, committer->budget_bytes);
     prepare_works(committer, taken);
     if (!sirix_group_batch(&committer->group, frees_space, &committer->batch)) {
@@ -266,6 +298,7 @@ static void run_group(struct sirix_committer *committer, struct work_queue *take
 
     int phase = PHASE_SUBMITTING;
     atomic_store(&committer->phase, phase);
+    committer->submitted_ns = sirix_clock_monotonic_ns(sirix_clock_system());
     sirix_backend_commit(committer->backend, &committer->batch, committed, committer);
     if (!atomic_compare_exchange_strong(&committer->phase, &phase, PHASE_WAITING)) {
         finish_late(committer);
@@ -377,6 +410,21 @@ static void *take_turns(void *context)
 }
 
 /* --- Pool ------------------------------------------------------------------------------------- */
+
+void sirix_committer_pool_totals(const struct sirix_committer_pool *pool,
+                                 struct sirix_committer_totals *out_totals)
+{
+    struct sirix_committer_totals totals = {0};
+
+    sirix_histogram_read(&pool->sizes, &totals.sizes);
+    sirix_histogram_read(&pool->prepare_us, &totals.prepare_us);
+    sirix_histogram_read(&pool->write_us, &totals.write_us);
+    totals.groups = totals.sizes.total;
+    totals.works = totals.sizes.sum;
+    totals.bytes = atomic_load_explicit(&pool->written_bytes, memory_order_relaxed);
+    totals.failures = atomic_load_explicit(&pool->failures, memory_order_relaxed);
+    *out_totals = totals;
+}
 
 void sirix_committer_pool_stop(struct sirix_committer_pool *pool)
 {

@@ -20,6 +20,7 @@
 #ifndef SIRIX_STORE_REVISION_COMMITTER_H
 #define SIRIX_STORE_REVISION_COMMITTER_H
 
+#include "base/histogram.h"
 #include "store/segment/segment.h"
 
 enum {
@@ -37,6 +38,19 @@ struct sirix_group;
 enum sirix_status sirix_committer_pool_start(uint32_t threads,
                                              struct sirix_committer_pool **out_pool,
                                              struct sirix_error *err) SIRIX_MUST_CHECK;
+/* What all committers of a pool have written, those that are closed by now included. Any thread. */
+struct sirix_committer_totals {
+    uint64_t groups;
+    uint64_t works;
+    uint64_t bytes;
+    uint64_t failures;                         /* Groups that ended otherwise than well. */
+    struct sirix_histogram_reading sizes;      /* Works of a group; sirix_histogram_sizes. */
+    struct sirix_histogram_reading prepare_us; /* sirix_histogram_times_us, also the next. */
+    struct sirix_histogram_reading write_us;   /* Until all of the group was on disk. */
+};
+void sirix_committer_pool_totals(const struct sirix_committer_pool *pool,
+                                 struct sirix_committer_totals *out_totals);
+
 /* Every committer has been closed. */
 void sirix_committer_pool_stop(struct sirix_committer_pool *pool);
 

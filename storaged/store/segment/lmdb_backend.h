@@ -34,6 +34,8 @@ enum {
 #define SIRIX_LMDB_META_NEXT   "next"
 #define SIRIX_LMDB_META_PACKED "packed"
 
+struct sirix_lmdb_reader;
+
 struct sirix_lmdb {
     struct sirix_backend base;
     MDB_env *env;
@@ -53,6 +55,7 @@ struct sirix_lmdb {
     pthread_cond_t gate_changed;
     unsigned inside;
     unsigned readers;      /* Open. */
+    struct sirix_lmdb_reader *first_reader;
     bool moving;           /* A move of the map is wished for... */
     uint64_t moving_until; /* ...until this instant (CLOCK_MONOTONIC, ns). */
     uint64_t moves;        /* Of the map; fixed for who is inside. */
@@ -109,6 +112,9 @@ bool sirix_lmdb_grow(struct sirix_lmdb *lmdb, uint64_t used_bytes, bool past_lim
 
 /* Bytes of the map that have ever been used. For the writer. */
 uint64_t sirix_lmdb_used(struct sirix_lmdb *lmdb);
+
+/* How many readers are open, and for how long the oldest of them has been inside. Any thread. */
+void sirix_lmdb_readers(struct sirix_lmdb *lmdb, uint64_t *out_count, uint64_t *out_oldest_ns);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t sirix_lmdb_now(void);

@@ -149,6 +149,7 @@ static enum sirix_status get_stats(struct sirix_backend *base,
     }
     stats.file_bytes = (uint64_t)file.st_blocks * 512;
     stats.next_number = atomic_load(&base->next_number);
+    sirix_lmdb_readers(lmdb, &stats.readers, &stats.oldest_reader_ns);
     stats.read_only = atomic_load(&lmdb->latched) || lmdb->newer_minor;
     *out_stats = stats;
     return SIRIX_OK;

@@ -36,6 +36,11 @@ enum sirix_status sirix_lmdb_reader_open(struct sirix_backend *base,
     int rc = pthread_mutex_lock(&lmdb->gate);
     assert(rc == 0);
     lmdb->readers++;
+    reader->next = lmdb->first_reader;
+    if (reader->next != NULL) {
+        reader->next->previous = reader;
+    }
+    lmdb->first_reader = reader;
     rc = pthread_mutex_unlock(&lmdb->gate);
     assert(rc == 0);
     *out_reader = &reader->base;
@@ -52,6 +57,7 @@ void sirix_lmdb_reader_yield(struct sirix_reader *base)
     if (reader->inside) {
         mdb_txn_reset(reader->txn);
         reader->inside = false;
+        atomic_store_explicit(&reader->since_ns, 0, memory_order_relaxed);
         sirix_lmdb_leave((struct sirix_lmdb *)base->backend);
     }
 }
@@ -66,11 +72,38 @@ void sirix_lmdb_reader_close(struct sirix_reader *base)
     int rc = pthread_mutex_lock(&lmdb->gate);
     assert(rc == 0);
     lmdb->readers--;
+    if (reader->next != NULL) {
+        reader->next->previous = reader->previous;
+    }
+    if (reader->previous != NULL) {
+        reader->previous->next = reader->next;
+    } else {
+        lmdb->first_reader = reader->next;
+    }
     rc = pthread_mutex_unlock(&lmdb->gate);
     assert(rc == 0);
     sirix_slices_deinit(&reader->segments);
     sirix_slices_deinit(&reader->packs);
     free(reader);
+}
+
+void sirix_lmdb_readers(struct sirix_lmdb *lmdb, uint64_t *out_count, uint64_t *out_oldest_ns)
+{
+    uint64_t now = sirix_lmdb_now();
+    uint64_t oldest = 0;
+
+    int rc = pthread_mutex_lock(&lmdb->gate);
+    assert(rc == 0);
+    for (const struct sirix_lmdb_reader *r = lmdb->first_reader; r != NULL; r = r->next) {
+        uint64_t since = atomic_load_explicit(&r->since_ns, memory_order_relaxed);
+        if (since != 0 && since < now && now - since > oldest) {
+            oldest = now - since;
+        }
+    }
+    *out_count = lmdb->readers;
+    rc = pthread_mutex_unlock(&lmdb->gate);
+    assert(rc == 0);
+    *out_oldest_ns = oldest;
 }
 
 enum sirix_status sirix_lmdb_reader_begin(struct sirix_lmdb_reader *reader, struct sirix_error *err)
@@ -91,6 +124,7 @@ enum sirix_status sirix_lmdb_reader_begin(struct sirix_lmdb_reader *reader, stru
         return sirix_lmdb_fail(err, rc, "begin to read");
     }
     reader->inside = true;
+    atomic_store_explicit(&reader->since_ns, sirix_lmdb_now(), memory_order_relaxed);
     if (mdb_txn_id(reader->txn) != reader->snapshot || lmdb->moves != reader->moves) {
         sirix_slices_clear(&reader->segments);
         sirix_slices_clear(&reader->packs);

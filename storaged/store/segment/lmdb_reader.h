@@ -6,7 +6,10 @@
 
 struct sirix_lmdb_reader {
     struct sirix_reader base;
-    MDB_txn *txn;                 /* NULL until the first look-up; reset while not inside. */
+    MDB_txn *txn;                   /* NULL until the first look-up; reset while not inside. */
+    struct sirix_lmdb_reader *next; /* In the backend's list; with `previous` under its gate. */
+    struct sirix_lmdb_reader *previous;
+    _Atomic uint64_t since_ns;    /* Inside since; 0: it is not. */
     bool inside;                  /* The gate. */
     size_t snapshot;              /* LMDB's number of the snapshot seen last... */
     uint64_t moves;               /* ...and how often the map had moved by then. */

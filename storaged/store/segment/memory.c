@@ -294,6 +294,9 @@ static enum sirix_status stats(struct sirix_backend *base, struct sirix_backend_
     for (size_t i = 0; i < backend->refs.count; i++) {
         stats.file_bytes += backend->refs.rows[i]->key.len + backend->refs.rows[i]->value.len;
     }
+    for (const struct sirix_memory_reader *r = backend->readers; r != NULL; r = r->next) {
+        stats.readers++; /* Their age is nobody's care here. */
+    }
     stats.read_only = backend->latched;
     sirix_memory_unlock(backend);
     stats.next_number = atomic_load(&base->next_number);

@@ -256,7 +256,9 @@ struct sirix_backend_stats {
     uint64_t pack_count;
     uint64_t free_bytes; /* Of the file system. */
     uint64_t next_number;
-    bool read_only; /* Latched after an unknown outcome. */
+    uint64_t readers;          /* Open. */
+    uint64_t oldest_reader_ns; /* How long the one has read that has not yielded for longest. */
+    bool read_only;            /* Latched after an unknown outcome. */
 };
 enum sirix_status sirix_backend_stats(struct sirix_backend *backend,
                                       struct sirix_backend_stats *out_stats,
