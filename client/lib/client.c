@@ -100,6 +100,11 @@ void sirix_client_close(struct sirix_client *client)
 
 /* --- Tries ------------------------------------------------------------------------------------ */
 
+bool sirix_client_writes(enum sirix_method method, enum sirix_repeat repeat)
+{
+    return sirix_method_rows[method].writes && repeat != SIRIX_REPEAT_DRY_RUN;
+}
+
 static uint64_t add_ms(uint64_t from_ns, uint32_t ms)
 {
     return ms == SIRIX_DEADLINE_NONE ? UINT64_MAX : from_ns + ms * ns_a_ms;
@@ -107,8 +112,9 @@ static uint64_t add_ms(uint64_t from_ns, uint32_t ms)
 
 void sirix_tries_init(struct sirix_tries *tries, struct sirix_client *client,
                       enum sirix_method method, const struct sirix_call_options *options,
-                      bool has_key)
+                      enum sirix_repeat repeat)
 {
+    bool writes = sirix_client_writes(method, repeat);
     uint32_t deadline_ms = options != NULL ? options->deadline_ms : 0;
 
     if (deadline_ms == 0) {
@@ -119,7 +125,8 @@ void sirix_tries_init(struct sirix_tries *tries, struct sirix_client *client,
         .client = client,
         .method = method,
         .cancel = options != NULL ? options->cancel : NULL,
-        .repeatable = has_key || !sirix_method_rows[method].writes,
+        .writes = writes,
+        .repeatable = repeat == SIRIX_REPEAT_KEYED || !writes,
         .deadline_ns = add_ms(sirix_monotonic_ns(), deadline_ms),
         .pause_ns = PAUSE_FIRST_MS * ns_a_ms,
     };
@@ -132,14 +139,14 @@ enum sirix_status sirix_tries_prepare(struct sirix_tries *tries, struct sirix_er
     uint64_t by_ns = add_ms(sirix_monotonic_ns(), client->connect_timeout_ms);
 
     /* Reads find out by themselves, which saves a look at each. */
-    if (!sirix_method_rows[tries->method].writes && tries->give_up_ns == 0) {
+    if (!tries->writes && tries->give_up_ns == 0) {
         return SIRIX_OK;
     }
     by_ns = by_ns < tries->deadline_ns ? by_ns : tries->deadline_ns;
     if (client->embedded != NULL) {
         status = sirix_embedded_ensure(client->embedded, tries->deadline_ns, tries->cancel, err);
     }
-    if (status == SIRIX_OK && sirix_method_rows[tries->method].writes) {
+    if (status == SIRIX_OK && tries->writes) {
         status = sirix_channel_connect(client->channel, by_ns, tries->cancel, err);
     }
     return status;
@@ -178,11 +185,10 @@ bool sirix_tries_again(struct sirix_tries *tries, enum sirix_status *status,
     return true;
 }
 
-enum sirix_status sirix_client_untaken(enum sirix_method method, enum sirix_status status,
+enum sirix_status sirix_client_untaken(bool writes, enum sirix_status status,
                                        struct sirix_error *err)
 {
-    if (status == SIRIX_OK || status == SIRIX_OUTCOME_UNKNOWN ||
-        !sirix_method_rows[method].writes) {
+    if (status == SIRIX_OK || status == SIRIX_OUTCOME_UNKNOWN || !writes) {
         return status;
     }
     return sirix_fail(err, SIRIX_OUTCOME_UNKNOWN, "the write's answer cannot be read (%s): %s",
@@ -207,6 +213,7 @@ static enum sirix_status try_once(struct sirix_tries *tries,
     if (status != SIRIX_OK) {
         return status;
     }
+    call.writes = tries->writes;
     status = sirix_call_exchange(&call, request, out_answer, err);
     sirix_call_deinit(&call);
     return status;
@@ -222,7 +229,7 @@ enum sirix_status sirix_client_unary(struct sirix_client *client, const struct s
     struct sirix_tries tries;
     enum sirix_status status = SIRIX_OK;
 
-    sirix_tries_init(&tries, client, unary->method, options, unary->has_key);
+    sirix_tries_init(&tries, client, unary->method, options, unary->repeat);
     do {
         /* gRPC empties a buffer that it sends, so each try has its own. */
         grpc_byte_buffer *request = NULL;
@@ -243,5 +250,5 @@ enum sirix_status sirix_client_unary(struct sirix_client *client, const struct s
     }
     status = sirix_message_decode(answer, unary->answer_type, arena, out_answer, err);
     grpc_byte_buffer_destroy(answer);
-    return sirix_client_untaken(unary->method, status, err);
+    return sirix_client_untaken(tries.writes, status, err);
 }

@@ -39,16 +39,24 @@ struct sirix_tries {
     struct sirix_client *client;
     enum sirix_method method;
     struct sirix_call_cancel *cancel;
+    bool writes;          /* Not of a dry run, whatever its method. */
     bool repeatable;      /* A read, or a write with an idempotency key. */
     uint64_t deadline_ns; /* Of the call. */
     uint64_t give_up_ns;  /* When a server that is not there is given up; 0: none missed yet. */
     uint64_t pause_ns;    /* Before the next try. */
 };
 
-/* options may be NULL; has_key: the call carries an idempotency key. */
+/* What may be believed of a call whose answer does not come. */
+enum sirix_repeat {
+    SIRIX_REPEAT_BY_METHOD, /* A read changed nothing; a write may have. */
+    SIRIX_REPEAT_KEYED,     /* It carries an idempotency key: again is the same as once. */
+    SIRIX_REPEAT_DRY_RUN,   /* It keeps nothing, so it is a read in all but its method. */
+};
+
+/* options may be NULL. */
 void sirix_tries_init(struct sirix_tries *tries, struct sirix_client *client,
                       enum sirix_method method, const struct sirix_call_options *options,
-                      bool has_key);
+                      enum sirix_repeat repeat);
 
 /*
  * Before a try: of a write, that there is a connection, so that a failure to connect is told apart
@@ -64,11 +72,14 @@ enum sirix_status sirix_tries_prepare(struct sirix_tries *tries,
 bool sirix_tries_again(struct sirix_tries *tries, enum sirix_status *status,
                        struct sirix_error *err);
 
+/* Whether a call changes something when it succeeds. */
+bool sirix_client_writes(enum sirix_method method, enum sirix_repeat repeat);
+
 /*
  * What a call answers whose answer came but could not be taken (status and *err say why): of a
  * write, which was done then, SIRIX_OUTCOME_UNKNOWN; else the same status. OK stays OK.
  */
-enum sirix_status sirix_client_untaken(enum sirix_method method, enum sirix_status status,
+enum sirix_status sirix_client_untaken(bool writes, enum sirix_status status,
                                        struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* --- Unary calls -------------------------------------------------------------------------------- */
@@ -77,7 +88,7 @@ struct sirix_unary {
     enum sirix_method method;
     const ProtobufCMessage *request;
     const ProtobufCMessageDescriptor *answer_type;
-    bool has_key;
+    enum sirix_repeat repeat;
 };
 
 /* Makes a call with all its tries; the answer lives in arena. */

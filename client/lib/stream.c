@@ -25,6 +25,7 @@ static enum sirix_status open_once(struct sirix_stream *stream, struct sirix_tri
         grpc_byte_buffer_destroy(request);
         return status;
     }
+    stream->call.writes = tries->writes;
     sirix_call_request(&stream->call, request);
     grpc_byte_buffer_destroy(request);
     *out_first = sirix_call_receive(&stream->call);
@@ -50,7 +51,7 @@ enum sirix_status sirix_stream_open(struct sirix_stream *stream, struct sirix_cl
 
     *stream = (struct sirix_stream){.type = what->answer_type};
     sirix_arena_init(&stream->arena, SIRIX_MESSAGE_DECODED_BYTES_MAX);
-    sirix_tries_init(&tries, client, what->method, options, what->has_key);
+    sirix_tries_init(&tries, client, what->method, options, what->repeat);
     do {
         status = open_once(stream, &tries, what, options, &first, &failure);
     } while (status != SIRIX_OK && sirix_tries_again(&tries, &status, &failure));

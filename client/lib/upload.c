@@ -6,20 +6,20 @@
 #include "lib/transport/message.h"
 
 enum sirix_status sirix_upload_open(struct sirix_upload *upload, struct sirix_client *client,
-                                    enum sirix_method method,
+                                    enum sirix_method method, enum sirix_repeat repeat,
                                     const struct sirix_call_options *options,
                                     struct sirix_error *err)
 {
     struct sirix_tries tries;
 
-    sirix_tries_init(&tries, client, method, options, false);
+    sirix_tries_init(&tries, client, method, options, repeat);
     enum sirix_status status = sirix_tries_prepare(&tries, err);
     if (status == SIRIX_OK) {
         status = sirix_call_start(&upload->call, client->channel, method, tries.deadline_ns,
                                   options, err);
     }
     if (status == SIRIX_OK) {
-        upload->method = method;
+        upload->call.writes = tries.writes;
         upload->hung_up = false;
         sirix_call_begin(&upload->call);
     }
@@ -53,7 +53,7 @@ enum sirix_status sirix_upload_answer(struct sirix_upload *upload,
     if (status == SIRIX_OK) {
         status = sirix_message_decode(answer, type, arena, out_answer, err);
         grpc_byte_buffer_destroy(answer);
-        status = sirix_client_untaken(upload->method, status, err);
+        status = sirix_client_untaken(upload->call.writes, status, err);
     }
     return status;
 }

@@ -13,13 +13,12 @@ enum { SIRIX_UPLOAD_PIECE_BYTES = 128 * 1024 };
 
 struct sirix_upload {
     struct sirix_call call;
-    enum sirix_method method;
     bool hung_up; /* The server ended the call; the answer says why. Sending does nothing. */
 };
 
 /* After a failure there is nothing to deinit. */
 enum sirix_status sirix_upload_open(struct sirix_upload *upload, struct sirix_client *client,
-                                    enum sirix_method method,
+                                    enum sirix_method method, enum sirix_repeat repeat,
                                     const struct sirix_call_options *options,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 

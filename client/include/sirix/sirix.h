@@ -16,8 +16,9 @@
  *           write means that nothing was changed.
  * Retries   Reads are tried again on SIRIX_UNAVAILABLE with growing pauses, until the deadline or for
  *           connect_timeout_ms after the first miss; writes only if they carry an idempotency key.
- *           Imports and streamed values are never sent twice. A stream is tried again until its
- *           first message came.
+ *           A dry run is a read: tried again as one, and never of unknown outcome. Imports and
+ *           streamed values are never sent twice. A stream is tried again until its first message
+ *           came.
  * Memory    Strings and bytes of a request are read during the call only. An answer that comes as a
  *           pointer is the caller's: one sirix_client_free() gives back all of it.
  * Threads   A client may be used by any number of threads at once; an answer is plain memory; a

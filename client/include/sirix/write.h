@@ -75,7 +75,7 @@ struct sirix_apply_request {
     struct sirix_view diff_to; /* Must name something. */
     bool diff_since_parted;    /* From where it and diff_from (else: the branch) parted. */
     bool force_revision;       /* Make a revision even if nothing changed. */
-    bool dry_run;              /* Check and do everything, but keep nothing. */
+    bool dry_run; /* Check and do everything, but keep nothing. Tried again as a read is. */
 };
 
 struct sirix_operation_result {

@@ -318,6 +318,11 @@ static enum sirix_status send_values(struct sirix_upload *upload,
     return status;
 }
 
+static enum sirix_repeat repeat_of(const struct sirix_apply_request *request)
+{
+    return request->dry_run ? SIRIX_REPEAT_DRY_RUN : sirix_write_repeat(&request->write);
+}
+
 static enum sirix_status apply_streamed(struct sirix_client *client, PB(ApplyRequest) * start,
                                         const struct sirix_apply_request *request,
                                         const struct sirix_call_options *call,
@@ -333,7 +338,8 @@ static enum sirix_status apply_streamed(struct sirix_client *client, PB(ApplyReq
     if (status != SIRIX_OK) {
         return status;
     }
-    status = sirix_upload_open(&upload, client, SIRIX_METHOD_APPLY_STREAM, call, err);
+    status = sirix_upload_open(&upload, client, SIRIX_METHOD_APPLY_STREAM, repeat_of(request), call,
+                               err);
     if (status != SIRIX_OK) {
         goto out;
     }
@@ -349,8 +355,8 @@ static enum sirix_status apply_streamed(struct sirix_client *client, PB(ApplyReq
     }
     if (status == SIRIX_OK) {
         status = sirix_client_untaken(
-            SIRIX_METHOD_APPLY_STREAM,
-            fill_result(sirix_answer_arena(answer), response, answer, err), err);
+            upload.call.writes, fill_result(sirix_answer_arena(answer), response, answer, err),
+            err);
     }
     sirix_upload_deinit(&upload);
 out:
@@ -373,7 +379,7 @@ apply_at_once(struct sirix_client *client, const PB(ApplyRequest) * message,
         .method = SIRIX_METHOD_APPLY,
         .request = &message->base,
         .answer_type = PB_TYPE(apply_response),
-        .has_key = sirix_write_has_key(&request->write),
+        .repeat = repeat_of(request),
     };
     void *answer = NULL;
     enum sirix_status status = sirix_client_unary_answer(client, &unary, call, sizeof(**out_result),

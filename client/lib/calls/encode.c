@@ -48,9 +48,10 @@ PB(WriteOptions) *
     return message;
 }
 
-bool sirix_write_has_key(const struct sirix_write_options *write)
+enum sirix_repeat sirix_write_repeat(const struct sirix_write_options *write)
 {
-    return write != NULL && write->idempotency_key.len != 0;
+    return write != NULL && write->idempotency_key.len != 0 ? SIRIX_REPEAT_KEYED
+                                                            : SIRIX_REPEAT_BY_METHOD;
 }
 
 void sirix_encode_place(const struct sirix_place *place, PB(Place) * message)
@@ -239,7 +240,8 @@ enum sirix_status sirix_client_unary_answer(struct sirix_client *client,
     struct sirix_arena *arena = sirix_answer_arena(answer);
     status = sirix_client_unary(client, unary, call, arena, &message, err);
     if (status == SIRIX_OK) {
-        status = sirix_client_untaken(unary->method, fill(arena, message, answer, err), err);
+        status = sirix_client_untaken(sirix_client_writes(unary->method, unary->repeat),
+                                      fill(arena, message, answer, err), err);
     }
     if (status != SIRIX_OK) {
         sirix_client_free(answer);
@@ -300,7 +302,7 @@ static struct sirix_unary encode_named(const struct sirix_named_call *named,
         .method = named->method,
         .request = message,
         .answer_type = named->answer_type,
-        .has_key = sirix_write_has_key(named->write),
+        .repeat = sirix_write_repeat(named->write),
     };
 }
 

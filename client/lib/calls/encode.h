@@ -26,7 +26,7 @@ PB(WriteOptions) *
     sirix_encode_write(const struct sirix_write_options *write, PB(WriteOptions) * message);
 
 /* Whether the write may be sent again. write may be NULL. */
-bool sirix_write_has_key(const struct sirix_write_options *write);
+enum sirix_repeat sirix_write_repeat(const struct sirix_write_options *write);
 
 /* *out NULL where scope is: it is not sent. */
 enum sirix_status sirix_encode_scope(struct sirix_arena *arena, const struct sirix_scope *scope,

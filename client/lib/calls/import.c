@@ -90,7 +90,8 @@ enum sirix_status sirix_client_import(struct sirix_client *client,
     const ProtobufCMessage *answer = NULL;
     struct sirix_upload upload;
     struct sirix_arena arena;
-    enum sirix_status status = sirix_upload_open(&upload, client, SIRIX_METHOD_IMPORT, call, err);
+    enum sirix_status status =
+        sirix_upload_open(&upload, client, SIRIX_METHOD_IMPORT, SIRIX_REPEAT_BY_METHOD, call, err);
 
     if (status != SIRIX_OK) {
         return status;
@@ -137,7 +138,7 @@ enum sirix_status sirix_client_revert(struct sirix_client *client,
         .method = SIRIX_METHOD_REVERT,
         .request = &message.base,
         .answer_type = PB_TYPE(revert_response),
-        .has_key = sirix_write_has_key(&request->write),
+        .repeat = sirix_write_repeat(&request->write),
     };
 
     message.database = sirix_message_from_str(request->database);

@@ -336,7 +336,7 @@ enum sirix_status sirix_client_update_query(struct sirix_client *client,
         .method = SIRIX_METHOD_UPDATE_QUERY,
         .request = &message.base,
         .answer_type = PB_TYPE(update_query_response),
-        .has_key = sirix_write_has_key(&request->write),
+        .repeat = request->dry_run ? SIRIX_REPEAT_DRY_RUN : sirix_write_repeat(&request->write),
     };
     void *answer = NULL;
 

@@ -77,6 +77,7 @@ enum sirix_status sirix_call_start(struct sirix_call *call, struct sirix_channel
         .channel = channel,
         .method = method,
         .cancel = options != NULL ? options->cancel : NULL,
+        .writes = sirix_method_rows[method].writes,
         .status_text = grpc_empty_slice(),
         .give_up_ns = UINT64_MAX,
     };
@@ -164,7 +165,7 @@ static enum sirix_status judge(struct sirix_call *call, struct sirix_error *err)
     struct sirix_failure failure = {
         .code = (int)call->code,
         .message = slice_bytes(&call->status_text),
-        .may_have_changed = sirix_method_rows[call->method].writes && call->request_is_out,
+        .may_have_changed = call->writes && call->request_is_out,
     };
 
     if (call->code == GRPC_STATUS_OK) {
@@ -182,9 +183,8 @@ static enum sirix_status judge(struct sirix_call *call, struct sirix_error *err)
 
 static enum sirix_status fail_no_answer(const struct sirix_call *call, struct sirix_error *err)
 {
-    return sirix_fail(
-        err, sirix_method_rows[call->method].writes ? SIRIX_OUTCOME_UNKNOWN : SIRIX_INTERNAL,
-        "the server ended the call well without an answer");
+    return sirix_fail(err, call->writes ? SIRIX_OUTCOME_UNKNOWN : SIRIX_INTERNAL,
+                      "the server ended the call well without an answer");
 }
 
 static void wait_for_status(struct sirix_call *call)

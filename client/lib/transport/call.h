@@ -39,6 +39,7 @@ struct sirix_call {
     grpc_byte_buffer *watched; /* Where the read of sirix_call_is_alive() puts its message. */
     bool watching;
     bool has_initial;
+    bool writes;         /* Starts as its method says; a dry run's caller says otherwise then. */
     bool request_is_out; /* All of it was given to gRPC: a write may happen now. */
     bool finished;
 };

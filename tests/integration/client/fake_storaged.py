@@ -196,14 +196,22 @@ class Service(rpc.StorageServicer):
             reply.keys.add(source_key=7, node_key=9)
         return reply
 
+    def UpdateQuery(self, request, context):
+        self.scenario(context, "UpdateQuery", request.database)
+        return pb.UpdateQueryResponse()
+
     def ApplyStream(self, requests, context):
         sizes = collections.Counter()
         count = 0
+        database = b""
         for request in requests:
             if request.WhichOneof("part") == "start":
                 count = len(request.start.operations)
+                database = request.start.database
             else:
                 sizes[request.chunk.operation] += len(request.chunk.data)
+        if database == b"vanish-late":
+            os._exit(3)
         reply = pb.ApplyResponse(result=pb.WriteResult(revision=5, changed=True))
         for i in range(count):
             reply.operations.add(node_keys=[sizes[i]])

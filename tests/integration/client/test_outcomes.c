@@ -117,6 +117,58 @@ static void a_write_with_a_key_is(void **state)
     assert_int_equal(result.revision, 3); /* The third try. */
 }
 
+/* An update, kept or not. A stream when the value comes from a source. */
+static enum sirix_status apply(const char *database, bool dry_run, struct text_source *source,
+                               const struct sirix_call_options *call)
+{
+    struct sirix_source from = {0};
+    struct sirix_operation update = {
+        .kind = SIRIX_OPERATION_UPDATE,
+        .node_key = 1,
+        .json = sirix_bytes_from_str("1"),
+    };
+    const struct sirix_apply_request request = {
+        .database = database,
+        .resource = "res",
+        .operations = &update,
+        .operation_count = 1,
+        .dry_run = dry_run,
+    };
+    struct sirix_apply_result *result = NULL;
+
+    if (source != NULL) {
+        from = text_source(source);
+        update.source = &from;
+    }
+    enum sirix_status status = sirix_client_apply(client, &request, call, &result, &err);
+    sirix_client_free(result);
+    return status;
+}
+
+static enum sirix_status update_query(const char *database, bool dry_run)
+{
+    const struct sirix_update_query_request request = {
+        .query = sirix_bytes_from_str("insert json 1 into $$"),
+        .database = database,
+        .resource = "res",
+        .dry_run = dry_run,
+    };
+    struct sirix_update_query_result *result = NULL;
+    enum sirix_status status = sirix_client_update_query(client, &request, NULL, &result, &err);
+
+    sirix_client_free(result);
+    return status;
+}
+
+static void a_dry_run_is_tried_again_as_a_read_is(void **state)
+{
+    (void)state;
+    assert_int_equal(apply("unavailable-3", true, NULL, NULL), SIRIX_OK);
+    assert_int_equal(update_query("unavailable-2", true), SIRIX_OK);
+    assert_int_equal(apply("unavailable-5", false, NULL, NULL), SIRIX_UNAVAILABLE);
+    assert_int_equal(update_query("unavailable-4", false), SIRIX_UNAVAILABLE);
+}
+
 static void the_deadline_holds_for_all_tries_together(void **state)
 {
     const struct sirix_call_options call = {.deadline_ms = 300};
@@ -162,6 +214,23 @@ static void a_deadline_under_a_write_leaves_the_outcome_unknown(void **state)
 
     (void)state;
     assert_int_equal(create("hang", NULL, &call, NULL), SIRIX_OUTCOME_UNKNOWN);
+}
+
+static void a_dry_run_has_no_unknown_outcome(void **state)
+{
+    const struct sirix_call_options call = {.deadline_ms = 200};
+    struct text_source source = {.text = sirix_bytes_from_str("2")};
+
+    (void)state;
+    assert_int_equal(apply("hang", true, NULL, &call), SIRIX_DEADLINE);
+    assert_int_equal(apply("vanish-late", true, &source, NULL), SIRIX_UNAVAILABLE);
+    server_kill(&server);
+    server_restart(&server, &program);
+    source = (struct text_source){.text = sirix_bytes_from_str("2")};
+    assert_int_equal(apply("vanish-late", false, &source, NULL), SIRIX_OUTCOME_UNKNOWN);
+    server_kill(&server);
+    server_restart(&server, &program);
+    assert_int_equal(apply("hang", false, NULL, &call), SIRIX_OUTCOME_UNKNOWN);
 }
 
 static void a_deadline_under_a_read_is_a_deadline(void **state)
@@ -294,12 +363,14 @@ int main(int argc, char **argv)
         TEST(a_read_is_tried_again_while_the_server_is_unavailable),
         TEST(a_write_without_a_key_is_not),
         TEST(a_write_with_a_key_is),
+        TEST(a_dry_run_is_tried_again_as_a_read_is),
         TEST(the_deadline_holds_for_all_tries_together),
         TEST(a_server_that_comes_back_is_found),
         TEST(a_write_waits_for_the_connection_and_says_that_nothing_changed),
         TEST(a_read_gives_up_a_server_that_is_not_there),
         TEST(a_connection_lost_under_a_write_leaves_the_outcome_unknown),
         TEST(a_deadline_under_a_write_leaves_the_outcome_unknown),
+        TEST(a_dry_run_has_no_unknown_outcome),
         TEST(a_deadline_under_a_read_is_a_deadline),
         TEST(an_import_that_is_cut_off_changed_nothing),
         TEST(an_import_whose_answer_is_lost_has_an_unknown_outcome),
