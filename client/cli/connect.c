@@ -2,11 +2,13 @@
  * The way to the server: made when a command first needs it, which is after it has checked all that
  * it was given, so that a mistake starts no daemon and waits for nobody.
  */
+#include <sys/stat.h>
+
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 
-enum { CONNECT_MS = 2000, NS_A_MS = 1000000 };
+enum { CONNECT_MS = 2000, NS_A_MS = 1000000, OTHERS_MODE = 0077, MODE_BITS = 07777 };
 
 enum sirix_status sirixctl_check_door(const struct sirixctl *ctl, struct sirix_error *err)
 {
@@ -37,6 +39,37 @@ static void shorten_deadline(struct sirix_call_options *call, uint64_t since_ns)
     }
 }
 
+/* The mode of a folder that is open to others; else 0, also where there is none. */
+static unsigned open_mode(const char *folder)
+{
+    struct stat info = {0};
+
+    if (stat(folder, &info) != 0 || (info.st_mode & OTHERS_MODE) == 0) {
+        return 0;
+    }
+    return info.st_mode & MODE_BITS;
+}
+
+/* storaged closes its folder to others and logs that; whoever made it hears of it here. */
+static enum sirix_status open_folder(struct sirixctl *ctl,
+                                     const struct sirix_embedded_options *options,
+                                     struct sirix_error *err)
+{
+    const char *folder = ctl->args.common[SIRIXCTL_DATA];
+    const unsigned before = open_mode(folder);
+    enum sirix_status status = sirix_embedded_open(folder, options, &ctl->client, err);
+
+    if (status == SIRIX_OK && before != 0 && open_mode(folder) == 0 && !ctl->quiet && !ctl->json) {
+        struct sirixctl_out words;
+
+        sirixctl_out_init(&words, stderr, false);
+        sirixctl_out_str(&words, folder);
+        sirixctl_out_printf(
+            &words, " was open to others (mode %04o); it is now its owner's alone\n", before);
+    }
+    return status;
+}
+
 enum sirix_status sirixctl_connect(struct sirixctl *ctl, struct sirix_error *err)
 {
     const char *storage = ctl->args.common[SIRIXCTL_STORAGE];
@@ -59,7 +92,7 @@ enum sirix_status sirixctl_connect(struct sirixctl *ctl, struct sirix_error *err
     if (storage != NULL) {
         status = sirix_client_open(storage, &options, &ctl->client, err);
     } else {
-        status = sirix_embedded_open(ctl->args.common[SIRIXCTL_DATA], &embedded, &ctl->client, err);
+        status = open_folder(ctl, &embedded, err);
     }
     shorten_deadline(&ctl->call, start_ns);
     /* Only now: until here Ctrl-C just ends the program, as nothing has begun. */

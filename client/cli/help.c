@@ -149,7 +149,9 @@ void sirixctl_help_page(FILE *file)
                 "output, all else to standard error.\n\n"
                 "A resource is named `DB/RESOURCE[@WHAT]`. WHAT is a revision number, an RFC 3339 "
                 "time, `main` for the head of branch main, or else a snapshot, or else a "
-                "branch. A NODE is a key or a path such as `/users/[5]/name`.\n\n"
+                "branch. `snapshot:NAME` is that snapshot and `branch:NAME` that branch, whatever "
+                "else has the name: `@snapshot:main` is the only way to read a snapshot called "
+                "main. A NODE is a key or a path such as `/users/[5]/name`.\n\n"
                 "Ctrl-C cancels; a second one ends the program at once.\n\n"
                 "## Flags of every command\n\nThey may also stand before the command. `--` ends "
                 "the flags; a dash and a digit begin a number.\n\n",

@@ -67,6 +67,21 @@ struct names {
     size_t answer_count;
 };
 
+static void hint_nearest(const char *unknown, const char *const *names, size_t count,
+                         char hint[SIRIXCTL_HINT_BYTES_MAX])
+{
+    const char *nearest = sirixctl_nearest(unknown, names, count);
+
+    if (nearest != NULL) {
+        (void)snprintf(hint, SIRIXCTL_HINT_BYTES_MAX, "did you mean %s?", nearest);
+    } else if (count == 1) {
+        (void)snprintf(hint, SIRIXCTL_HINT_BYTES_MAX, "there is only %s", names[0]);
+    } else if (count != 0) {
+        (void)snprintf(hint, SIRIXCTL_HINT_BYTES_MAX, "there are %zu, such as %s and %s", count,
+                       names[0], names[1]);
+    }
+}
+
 static void add_name(struct names *names, const char *name)
 {
     if (names->count < NAMES_MAX) {
@@ -132,29 +147,87 @@ static void collect_snapshots(struct sirixctl *ctl, const struct sirixctl_name *
     }
 }
 
-/* The name that was not found, and those that there are. */
-static const char *collect(struct sirixctl *ctl, const struct sirixctl_name *name,
-                           enum sirix_reason reason, struct names *names)
+/* --- Snapshots and branches ------------------------------------------------------------------- */
+
+/* A word of the command that may name a snapshot or a branch. */
+struct label {
+    const char *name;
+    bool either; /* Written bare behind an @, or for a flag that takes the same. */
+};
+
+static struct label label_of(const char *word, bool flag_of_ends)
 {
-    switch (reason) {
-    case SIRIX_REASON_DATABASE_UNKNOWN:
-        collect_databases(ctl, names);
-        return name->database;
-    case SIRIX_REASON_RESOURCE_UNKNOWN:
-        collect_resources(ctl, name, names);
-        return name->resource;
-    case SIRIX_REASON_BRANCH_UNKNOWN:
-    case SIRIX_REASON_SNAPSHOT_UNKNOWN:
-        collect_snapshots(ctl, name, names);
-        collect_branches(ctl, name, names);
-        break;
-    default:
-        return NULL;
+    const char *at = strchr(word, '@');
+    const char *what = at != NULL ? at + 1 : word;
+    const char *colon = strchr(what, ':'); /* "snapshot:" or "branch:" */
+
+    return (struct label){
+        .name = colon != NULL ? colon + 1 : what,
+        .either = colon == NULL && (at != NULL || flag_of_ends),
+    };
+}
+
+static bool is_among(const char *word, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(word, names[i]) == 0) {
+            return true;
+        }
     }
-    if (name->at == SIRIXCTL_AT_LABEL) {
-        return name->what; /* It was looked for as both. */
+    return false;
+}
+
+/* All of them: two ends of a diff, a branch to write to beside a label to read. */
+static size_t find_labels(const struct sirixctl *ctl, struct label labels[2 + SIRIXCTL_FLAGS_MAX])
+{
+    const struct sirixctl_flags *flags = &ctl->command->flags;
+    size_t count = 0;
+
+    if (strchr(ctl->args.operands[0], '@') != NULL) {
+        labels[count++] = label_of(ctl->args.operands[0], false);
     }
-    return ctl->args.operand_count > 1 ? ctl->args.operands[1] : NULL;
+    for (size_t i = 0; i < flags->count; i++) {
+        const char *name = flags->items[i].name;
+        bool is_end = strcmp(name, "to") == 0 || strcmp(name, "from") == 0;
+
+        if (ctl->args.own[i] != NULL && (is_end || strcmp(name, "branch") == 0)) {
+            labels[count++] = label_of(ctl->args.own[i], is_end);
+        }
+    }
+    if (ctl->args.operand_count > 1) {
+        labels[count++] = label_of(ctl->args.operands[1], false);
+    }
+    return count;
+}
+
+/* Which of the labels there is not, and what of the right kind is near to it. */
+static void hint_label(struct sirixctl *ctl, const struct sirixctl_name *name,
+                       enum sirix_reason reason, struct names *names,
+                       char hint[SIRIXCTL_HINT_BYTES_MAX])
+{
+    struct label labels[2 + SIRIXCTL_FLAGS_MAX];
+    size_t label_count = find_labels(ctl, labels);
+    bool branch = reason == SIRIX_REASON_BRANCH_UNKNOWN;
+
+    collect_snapshots(ctl, name, names);
+    size_t snapshot_count = names->count;
+    collect_branches(ctl, name, names);
+
+    for (size_t i = 0; i < label_count; i++) {
+        size_t from = branch && !labels[i].either ? snapshot_count : 0;
+        size_t to = branch || labels[i].either ? names->count : snapshot_count;
+
+        if (is_among(labels[i].name, names->items + from, to - from)) {
+            continue;
+        }
+        if (is_among(labels[i].name, names->items, names->count)) {
+            (void)snprintf(hint, SIRIXCTL_HINT_BYTES_MAX,
+                           branch ? "%s is a snapshot" : "%s is a branch", labels[i].name);
+        } else {
+            hint_nearest(labels[i].name, names->items + from, to - from, hint);
+        }
+        return;
+    }
 }
 
 static void hint_near_name(struct sirixctl *ctl, const struct sirix_error *err,
@@ -167,16 +240,21 @@ static void hint_near_name(struct sirixctl *ctl, const struct sirix_error *err,
         sirixctl_name_parse(ctl->args.operands[0], &name, NULL) != SIRIX_OK) {
         return;
     }
-    const char *unknown = collect(ctl, &name, err->reason, &names);
-    const char *nearest =
-        unknown != NULL ? sirixctl_nearest(unknown, names.items, names.count) : NULL;
-    if (nearest != NULL) {
-        (void)snprintf(hint, SIRIXCTL_HINT_BYTES_MAX, "did you mean %s?", nearest);
-    } else if (names.count == 1) {
-        (void)snprintf(hint, SIRIXCTL_HINT_BYTES_MAX, "there is only %s", names.items[0]);
-    } else if (names.count != 0) {
-        (void)snprintf(hint, SIRIXCTL_HINT_BYTES_MAX, "there are %zu, such as %s and %s",
-                       names.count, names.items[0], names.items[1]);
+    switch (err->reason) {
+    case SIRIX_REASON_DATABASE_UNKNOWN:
+        collect_databases(ctl, &names);
+        hint_nearest(name.database, names.items, names.count, hint);
+        break;
+    case SIRIX_REASON_RESOURCE_UNKNOWN:
+        collect_resources(ctl, &name, &names);
+        hint_nearest(name.resource, names.items, names.count, hint);
+        break;
+    case SIRIX_REASON_BRANCH_UNKNOWN:
+    case SIRIX_REASON_SNAPSHOT_UNKNOWN:
+        hint_label(ctl, &name, err->reason, &names, hint);
+        break;
+    default:
+        break;
     }
     for (size_t i = 0; i < names.answer_count; i++) {
         sirix_client_free(names.answers[i]);

@@ -20,6 +20,28 @@ static enum sirix_status take_part(enum sirix_name_kind kind, const char *text, 
     return status;
 }
 
+/* The name behind "snapshot:" or "branch:"; *at stays for a text without. */
+static const char *skip_kind(const char *what, enum sirixctl_at_kind *at)
+{
+    static const struct {
+        const char *prefix;
+        enum sirixctl_at_kind at;
+    } kinds[] = {
+        {"snapshot:", SIRIXCTL_AT_SNAPSHOT},
+        {"branch:", SIRIXCTL_AT_BRANCH},
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        size_t len = strlen(kinds[i].prefix);
+
+        if (strncmp(what, kinds[i].prefix, len) == 0) {
+            *at = kinds[i].at;
+            return what + len;
+        }
+    }
+    return what;
+}
+
 enum sirix_status sirixctl_name_parse_at(const char *what, struct sirixctl_name *name,
                                          struct sirix_error *err)
 {
@@ -36,13 +58,15 @@ enum sirix_status sirixctl_name_parse_at(const char *what, struct sirixctl_name 
         name->at = SIRIXCTL_AT_TIMESTAMP; /* The server reads it, and knows what is wrong. */
         return SIRIX_OK;
     }
-    if (strcmp(what, SIRIX_BRANCH_MAIN) == 0) {
-        name->at = SIRIXCTL_AT_BRANCH_MAIN;
-        return SIRIX_OK;
-    }
-    enum sirix_status status = sirix_name_check(SIRIX_NAME_SNAPSHOT, bytes, "@", err);
+    enum sirixctl_at_kind at =
+        strcmp(what, SIRIX_BRANCH_MAIN) == 0 ? SIRIXCTL_AT_BRANCH : SIRIXCTL_AT_LABEL;
+    const char *label = skip_kind(what, &at);
+    enum sirix_status status =
+        sirix_name_check(at == SIRIXCTL_AT_BRANCH ? SIRIX_NAME_BRANCH : SIRIX_NAME_SNAPSHOT,
+                         sirix_bytes_from_str(label), "@", err);
     if (status == SIRIX_OK) {
-        name->at = SIRIXCTL_AT_LABEL;
+        name->at = at;
+        name->label = label;
     }
     return status;
 }
@@ -100,26 +124,40 @@ static enum sirix_status resolve_label(struct sirix_client *client,
                                        const struct sirix_call_options *call,
                                        struct sirix_view *out_view, struct sirix_error *err)
 {
-    struct sirix_resource_info *info = NULL;
-    struct sirix_error failure = {0};
-    struct sirix_resource_request request = {
-        .database = name->database,
-        .resource = name->resource,
-        .view = {.kind = SIRIX_VIEW_SNAPSHOT, .name = name->what},
+    static const struct {
+        enum sirix_view_kind kind;
+        enum sirix_reason unknown;
+    } tries[] = {
+        {SIRIX_VIEW_SNAPSHOT, SIRIX_REASON_SNAPSHOT_UNKNOWN},
+        {SIRIX_VIEW_BRANCH, SIRIX_REASON_BRANCH_UNKNOWN},
     };
-    enum sirix_status status = sirix_client_get_resource(client, &request, call, &info, &failure);
 
-    sirix_client_free(info);
-    if (status == SIRIX_NOT_FOUND && failure.reason == SIRIX_REASON_SNAPSHOT_UNKNOWN) {
-        *out_view = (struct sirix_view){.kind = SIRIX_VIEW_BRANCH, .name = name->what};
-        return SIRIX_OK;
+    for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+        struct sirix_resource_info *info = NULL;
+        struct sirix_error failure = {0};
+        const struct sirix_resource_request request = {
+            .database = name->database,
+            .resource = name->resource,
+            .view = {.kind = tries[i].kind, .name = name->label},
+        };
+        enum sirix_status status =
+            sirix_client_get_resource(client, &request, call, &info, &failure);
+
+        sirix_client_free(info);
+        if (status == SIRIX_OK) {
+            *out_view = request.view;
+            return SIRIX_OK;
+        }
+        if (status != SIRIX_NOT_FOUND || failure.reason != tries[i].unknown) {
+            if (err != NULL) {
+                *err = failure;
+            }
+            return status;
+        }
     }
-    if (status == SIRIX_OK) {
-        *out_view = request.view;
-    } else if (err != NULL) {
-        *err = failure;
-    }
-    return status;
+    return sirix_fail_reason(err, SIRIX_NOT_FOUND, SIRIX_REASON_BRANCH_UNKNOWN,
+                             "%s/%s has neither a snapshot nor a branch %s", name->database,
+                             name->resource, name->label);
 }
 
 enum sirix_status sirixctl_name_view(struct sirix_client *client, const struct sirixctl_name *name,
@@ -145,8 +183,11 @@ enum sirix_status sirixctl_name_view(struct sirix_client *client, const struct s
     case SIRIXCTL_AT_TIMESTAMP:
         view.timestamp = sirix_bytes_from_str(name->what);
         break;
-    case SIRIXCTL_AT_BRANCH_MAIN:
-        view = (struct sirix_view){.kind = SIRIX_VIEW_BRANCH, .name = SIRIX_BRANCH_MAIN};
+    case SIRIXCTL_AT_BRANCH:
+        view = (struct sirix_view){.kind = SIRIX_VIEW_BRANCH, .name = name->label};
+        break;
+    case SIRIXCTL_AT_SNAPSHOT:
+        view = (struct sirix_view){.kind = SIRIX_VIEW_SNAPSHOT, .name = name->label};
         break;
     case SIRIXCTL_AT_LABEL:
         status = resolve_label(client, name, call, &view, err);

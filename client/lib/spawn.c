@@ -110,9 +110,24 @@ static enum sirix_status fail_errno(struct sirix_error *err, const char *doing, 
     return sirix_fail(err, SIRIX_IO, "%s: %s", doing, strerror(error));
 }
 
+static enum sirix_status fail_log(const char *directory, struct sirix_error *err)
+{
+    int error = errno;
+
+    if (error == EROFS) {
+        return sirix_fail(err, SIRIX_PRECONDITION,
+                          "%s cannot be written (a read-only file system), and storaged keeps its "
+                          "lock, its sockets and its log there, also to read: copy the folder to "
+                          "where it can be written, and give the copy",
+                          directory);
+    }
+    return sirix_fail(err, error == ENOSPC ? SIRIX_NO_SPACE : SIRIX_IO,
+                      "open storaged.log in %s: %s", directory, strerror(error));
+}
+
 /* Opens the log; *out_made: it was not there before. */
-static enum sirix_status open_log(int directory_fd, int *out_fd, bool *out_made,
-                                  struct sirix_error *err)
+static enum sirix_status open_log(const char *directory, int directory_fd, int *out_fd,
+                                  bool *out_made, struct sirix_error *err)
 {
     const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
     struct stat stat = {0};
@@ -123,7 +138,7 @@ static enum sirix_status open_log(int directory_fd, int *out_fd, bool *out_made,
         fd = openat(directory_fd, log_name, flags, LOG_MODE);
     }
     if (fd < 0) {
-        return fail_errno(err, "open storaged.log", errno);
+        return fail_log(directory, err);
     }
     bool too_long = fstat(fd, &stat) == 0 && stat.st_size > SIRIX_SPAWN_LOG_BYTES_MAX;
     if (too_long && ftruncate(fd, 0) != 0) {
@@ -302,7 +317,7 @@ enum sirix_status sirix_spawn_start(const char *program, const char *directory, 
     int log_fd = -1;
     int rc = 0;
     bool made_log = false;
-    enum sirix_status status = open_log(directory_fd, &log_fd, &made_log, err);
+    enum sirix_status status = open_log(directory, directory_fd, &log_fd, &made_log, err);
 
     if (status != SIRIX_OK) {
         goto out;

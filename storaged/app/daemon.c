@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -32,6 +33,7 @@ enum {
     THREAD_STACK_BYTES = 512 * 1024,
     CALLS_WAITING_MAX = 4096,
     PRIVATE_UMASK = 0077,
+    MODE_TEXT_BYTES = 8,
     NS_PER_MS = 1000000,
     US_PER_MS = 1000,
 };
@@ -182,6 +184,14 @@ static enum sirix_status start(struct parts *parts, struct sirix_error *err)
     parts->telemetry.health = &parts->health;
     parts->telemetry.slow_us = (uint64_t)options->slow_call_ms * US_PER_MS;
     enum sirix_status status = sirix_data_folder_open(options->data, &parts->folder, err);
+    if (status == SIRIX_OK && parts->folder.closed_mode != 0) {
+        char mode[MODE_TEXT_BYTES];
+
+        (void)snprintf(mode, sizeof(mode), "%04o", parts->folder.closed_mode);
+        sirix_log(SIRIX_LOG_WARN, "the data folder was open to others and is now its owner's alone",
+                  sirix_log_str("data", parts->folder.path), sirix_log_str("mode_before", mode),
+                  sirix_log_str("mode", "0700"));
+    }
     if (status == SIRIX_OK) { /* Only who has the folder may have the address. */
         status = sirix_telemetry_start(&parts->telemetry, options->ops, err);
     }

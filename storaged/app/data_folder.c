@@ -14,7 +14,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { FOLDER_MODE = 0700, OTHERS_MODE = 0077, LOCK_MODE = 0600, PID_TEXT_BYTES = 32 };
+enum {
+    FOLDER_MODE = 0700,
+    OTHERS_MODE = 0077,
+    MODE_BITS = 07777,
+    LOCK_MODE = 0600,
+    PID_TEXT_BYTES = 32,
+};
 
 static const char lock_name[] = "storaged.lock";
 
@@ -75,7 +81,8 @@ static bool is_ours_to_close(int fd)
     return empty || known;
 }
 
-static enum sirix_status check_folder(int fd, const char *path, bool *out_open_to_others,
+/* *out_mode: as it is if it is open to others, else 0. */
+static enum sirix_status check_folder(int fd, const char *path, unsigned *out_mode,
                                       struct sirix_error *err)
 {
     struct stat info = {0};
@@ -94,13 +101,19 @@ static enum sirix_status check_folder(int fd, const char *path, bool *out_open_t
         return sirix_fail(err, SIRIX_PRECONDITION, "%s belongs to another user (%u)", path,
                           (unsigned)info.st_uid);
     }
-    *out_open_to_others = (info.st_mode & OTHERS_MODE) != 0;
-    if (*out_open_to_others && !is_ours_to_close(fd)) {
+    unsigned mode = info.st_mode & MODE_BITS;
+    if ((mode & S_ISVTX) != 0) {
+        return sirix_fail(err, SIRIX_PRECONDITION,
+                          "%s is a place that all share (mode %04o): give a folder of its own",
+                          path, mode);
+    }
+    if ((mode & OTHERS_MODE) != 0 && !is_ours_to_close(fd)) {
         return sirix_fail(err, SIRIX_PRECONDITION,
                           "%s is open to others (mode %04o) and holds other things: give a folder "
                           "of its own, or chmod 700 it",
-                          path, (unsigned)info.st_mode & 07777U);
+                          path, mode);
     }
+    *out_mode = (mode & OTHERS_MODE) != 0 ? mode : 0;
     return SIRIX_OK;
 }
 
@@ -118,6 +131,13 @@ static enum sirix_status lock_folder(struct sirix_data_folder *folder, struct si
     char owner[PID_TEXT_BYTES];
 
     folder->lock_fd = openat(folder->fd, lock_name, O_RDWR | O_CREAT | O_CLOEXEC, LOCK_MODE);
+    if (folder->lock_fd < 0 && errno == EROFS) {
+        return sirix_fail(err, SIRIX_PRECONDITION,
+                          "%s cannot be written (a read-only file system), and storaged keeps its "
+                          "lock and its sockets there, also to read: copy the folder to where it "
+                          "can be written, and give the copy",
+                          folder->path);
+    }
     if (folder->lock_fd < 0) {
         return fail_errno(err, "open the lock of", folder->path);
     }
@@ -141,7 +161,7 @@ static enum sirix_status lock_folder(struct sirix_data_folder *folder, struct si
 
 enum sirix_status sirix_data_folder_check(const char *dir, struct sirix_error *err)
 {
-    bool open_to_others = false;
+    unsigned mode = 0;
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0 && errno == ENOENT) {
@@ -150,7 +170,7 @@ enum sirix_status sirix_data_folder_check(const char *dir, struct sirix_error *e
     if (fd < 0) {
         return fail_errno(err, "open folder", dir);
     }
-    enum sirix_status status = check_folder(fd, dir, &open_to_others, err);
+    enum sirix_status status = check_folder(fd, dir, &mode, err);
     (void)close(fd);
     return status;
 }
@@ -159,7 +179,6 @@ enum sirix_status sirix_data_folder_open(const char *dir, struct sirix_data_fold
                                          struct sirix_error *err)
 {
     struct sirix_data_folder folder = {.fd = -1, .lock_fd = -1};
-    bool open_to_others = false;
 
     if (mkdir(dir, FOLDER_MODE) != 0 && errno != EEXIST) {
         return fail_errno(err, "make folder", dir);
@@ -174,12 +193,12 @@ enum sirix_status sirix_data_folder_open(const char *dir, struct sirix_data_fold
         status = fail_errno(err, "open folder", folder.path);
     }
     if (status == SIRIX_OK) {
-        status = check_folder(folder.fd, folder.path, &open_to_others, err);
+        status = check_folder(folder.fd, folder.path, &folder.closed_mode, err);
     }
     if (status == SIRIX_OK) {
         status = lock_folder(&folder, err);
     }
-    if (status == SIRIX_OK && open_to_others && fchmod(folder.fd, FOLDER_MODE) != 0) {
+    if (status == SIRIX_OK && folder.closed_mode != 0 && fchmod(folder.fd, FOLDER_MODE) != 0) {
         status = fail_errno(err, "close to others", folder.path);
     }
     if (status != SIRIX_OK) {

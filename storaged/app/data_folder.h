@@ -14,14 +14,15 @@
 struct sirix_data_folder {
     int fd;
     int lock_fd;
-    char *path; /* Absolute. */
+    char *path;           /* Absolute. */
+    unsigned closed_mode; /* What its mode was before it was closed to others; 0: it was closed. */
 };
 
 /*
  * Makes the folder if only its last part is missing, makes sure that nobody else may enter it (mode
  * 0700), and locks it. SIRIX_UNAVAILABLE (reason locked): another daemon has it. SIRIX_PRECONDITION:
- * it belongs to somebody else, is open to others and not ours to close, or lies on a network file
- * system. SIRIX_IO.
+ * it belongs to somebody else, is open to others and not ours to close (or a place that all share,
+ * as /tmp is), or lies on a network file system or one that cannot be written. SIRIX_IO.
  */
 enum sirix_status sirix_data_folder_open(const char *dir, struct sirix_data_folder *out_folder,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -3,23 +3,20 @@
 
     test_query.py SIRIXCTL STORAGED [unittest arguments]
 """
-import json
 import os
 import pty
 import select
-import sys
 import termios
 import time
-import unittest
 
-import test_cli
-from test_cli import LIMIT_S, SANITIZERS
+import ctl
+from ctl import LIMIT_S, SANITIZERS
 
 LEAKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libedit.supp")
 LONG = "count(for $i in 1 to 100000000000 return $i + 1)"
 
 
-class Queries(test_cli.Folder):
+class Queries(ctl.Folder):
     def setUp(self):
         super().setUp()
         self.load({"users": [{"name": "Ann", "age": 31}, {"name": "Bo"}]})
@@ -58,7 +55,7 @@ class Queries(test_cli.Folder):
     def test_a_name_may_say_which_revision(self):
         self.ask("branch", "create", "db/res", "dev")
         self.ask("update", "db/res", "/users/[0]/name", '"Zoe"')
-        self.assertEqual(self.lines("db/res@2", "$$.users[0].name"), ['"Ann"'])
+        self.assertEqual(self.lines("db/res@1", "$$.users[0].name"), ['"Ann"'])
         self.assertEqual(self.lines("db/res@dev", "$$.users[0].name"), ['"Ann"'])
         self.assertEqual(self.lines("db/res", "$$.users[0].name", "--branch", "dev"), ['"Ann"'])
         self.assertEqual(self.lines("db/res", "$$.users[0].name"), ['"Zoe"'])
@@ -79,17 +76,17 @@ class Queries(test_cli.Folder):
         self.assertIn("XUST0001", words)
         out, _ = self.run_ctl("update-query", "db/res", "delete json $$.users[0].age",
                               "--message", "forget")
-        self.assertEqual(out, "db/res (main): revision 3\n")
+        self.assertEqual(out, "db/res (main): revision 2\n")
         self.assertEqual(self.export()["users"][0], {"name": "Ann"})
         self.assertEqual(self.ask("history", "db/res")["revisions"][0]["message"], "forget")
         out, _ = self.run_ctl("update-query", "db/res", "for $x in () return delete json $x.a")
         self.assertEqual(out, "nothing changed\n")
         self.ask("branch", "create", "db/res", "dev")
         answer = self.ask("update-query", "db/res", "insert json {'n': 1} into $$", "--branch",
-                          "dev", "--expected-revision", "3")["updates"]
+                          "dev", "--expected-revision", "2")["updates"]
         self.assertEqual([(u["database"], u["resource"], u["branch"], u["revision"], u["changed"])
-                          for u in answer], [("db", "res", "dev", 4, True)])
-        self.run_ctl("update-query", "db/res", "delete json $$.users", "--expected-revision", "2",
+                          for u in answer], [("db", "res", "dev", 3, True)])
+        self.run_ctl("update-query", "db/res", "delete json $$.users", "--expected-revision", "1",
                      code=75)
 
 
@@ -100,7 +97,7 @@ class Console:
         self.case = case
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.execve(test_cli.SIRIXCTL, [test_cli.SIRIXCTL, "query", *args, *case.flags()],
+            os.execve(ctl.Programs.sirixctl, [ctl.Programs.sirixctl, "query", *args, *case.flags()],
                       {"TERM": "xterm", "PATH": "/usr/bin:/bin", "NO_COLOR": "1",
                        "XDG_STATE_HOME": case.dir + "/state", **SANITIZERS,
                        "LSAN_OPTIONS": "print_suppressions=0:suppressions=" + LEAKS})
@@ -142,7 +139,7 @@ class Console:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
-class Consoles(test_cli.Folder):
+class Consoles(ctl.Folder):
     def setUp(self):
         super().setUp()
         self.load({"users": [{"name": "Ann", "age": 31}, {"name": "Bo"}]})
@@ -237,5 +234,4 @@ class Consoles(test_cli.Folder):
 
 
 if __name__ == "__main__":
-    test_cli.SIRIXCTL, test_cli.STORAGED = (os.path.abspath(path) for path in sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
+    ctl.main()

@@ -3,14 +3,11 @@
 
     test_sql.py SIRIXCTL STORAGED [unittest arguments]
 """
-import os
-import sys
-import unittest
 
-import test_cli
+import ctl
 
 
-class Sql(test_cli.Folder):
+class Sql(ctl.Folder):
     def setUp(self):
         super().setUp()
         self.load([{"name": "Ann \"x\"", "age": 31}, {"name": "Bo", "age": 2.5}, {"name": None}])
@@ -50,5 +47,4 @@ class Sql(test_cli.Folder):
 
 
 if __name__ == "__main__":
-    test_cli.SIRIXCTL, test_cli.STORAGED = (os.path.abspath(path) for path in sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
+    ctl.main()

@@ -1,5 +1,6 @@
 /* The data folder: whose it is, where it lies, who has it, and how its sockets are reached. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,13 +24,16 @@ int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 int __real_fchmod(int fd, mode_t mode);
 int __wrap_fchmod(int fd, mode_t mode);
+int __real_openat(int fd, const char *path, int flags, ...);
+int __wrap_openat(int fd, const char *path, int flags, ...);
 uid_t __real_geteuid(void);
 uid_t __wrap_geteuid(void);
 
 static long system_type; /* 0: the real one. */
 static int failing_flock;
 static int failing_fchmod;
-static uid_t other_user; /* 0: the real one. */
+static int failing_openat; /* Of what would be made. */
+static uid_t other_user;   /* 0: the real one. */
 
 int __wrap_fstatfs(int fd, struct statfs *info)
 {
@@ -59,6 +63,23 @@ int __wrap_fchmod(int fd, mode_t mode)
     return __real_fchmod(fd, mode);
 }
 
+int __wrap_openat(int fd, const char *path, int flags, ...)
+{
+    va_list args;
+
+    if ((flags & O_CREAT) == 0) {
+        return __real_openat(fd, path, flags);
+    }
+    va_start(args, flags);
+    mode_t mode = va_arg(args, mode_t);
+    va_end(args);
+    if (failing_openat != 0) {
+        errno = failing_openat;
+        return -1;
+    }
+    return __real_openat(fd, path, flags, mode);
+}
+
 uid_t __wrap_geteuid(void)
 {
     return other_user != 0 ? other_user : __real_geteuid();
@@ -73,6 +94,7 @@ static int setup(void **state)
     system_type = 0;
     failing_flock = 0;
     failing_fchmod = 0;
+    failing_openat = 0;
     other_user = 0;
     (void)snprintf(parent, sizeof(parent), "/tmp/sirix_data_XXXXXX");
     if (mkdtemp(parent) == NULL) {
@@ -146,6 +168,49 @@ static void an_open_folder_is_closed_if_it_is_empty_or_ours(void **state)
     assert_int_equal(chmod(dir, 0755), 0); /* With our lock in it: known. */
     assert_int_equal(open_folder(NULL), SIRIX_OK);
     assert_int_equal(mode_of(dir), 0700);
+}
+
+static void what_its_mode_was_is_known_if_it_was_closed(void **state)
+{
+    static const unsigned cases[][2] = {{0700, 0}, {0777, 0777}, {02750, 02750}, {0701, 0701}};
+
+    (void)state;
+    assert_int_equal(mkdir(dir, 0700), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sirix_data_folder folder = {.fd = -1, .lock_fd = -1};
+
+        assert_int_equal(chmod(dir, cases[i][0]), 0);
+        assert_int_equal(sirix_data_folder_open(dir, &folder, NULL), SIRIX_OK);
+        assert_int_equal(folder.closed_mode, cases[i][1]);
+        assert_int_equal(mode_of(dir), 0700);
+        sirix_data_folder_close(&folder);
+    }
+}
+
+static void a_place_that_all_share_is_refused_and_left_alone(void **state)
+{
+    struct sirix_error err = {0};
+
+    (void)state;
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_int_equal(chmod(dir, 01777), 0);
+    assert_int_equal(open_folder(&err), SIRIX_PRECONDITION);
+    assert_non_null(strstr(err.text, "mode 1777"));
+    assert_int_equal(sirix_data_folder_check(dir, NULL), SIRIX_PRECONDITION);
+    assert_int_equal(mode_of(dir), 01777);
+}
+
+static void a_folder_that_cannot_be_written_is_refused_with_the_way_out(void **state)
+{
+    struct sirix_error err = {0};
+
+    (void)state;
+    failing_openat = EROFS;
+    assert_int_equal(open_folder(&err), SIRIX_PRECONDITION);
+    assert_non_null(strstr(err.text, dir));
+    assert_non_null(strstr(err.text, "copy the folder"));
+    failing_openat = EACCES;
+    assert_int_equal(open_folder(&err), SIRIX_IO);
 }
 
 static void an_open_folder_of_other_things_is_refused_and_left_alone(void **state)
@@ -242,6 +307,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_holder_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(an_open_folder_is_closed_if_it_is_empty_or_ours, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(what_its_mode_was_is_known_if_it_was_closed, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_place_that_all_share_is_refused_and_left_alone, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_folder_that_cannot_be_written_is_refused_with_the_way_out,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(an_open_folder_of_other_things_is_refused_and_left_alone,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(network_file_systems_are_refused_by_name, setup, teardown),

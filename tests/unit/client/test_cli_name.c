@@ -23,7 +23,9 @@ static void what_stands_behind_the_at_is_told_apart(void **state)
         {"db/res@0", "res", SIRIXCTL_AT_REVISION, 0},
         {"db/res@2024-01-15", "res", SIRIXCTL_AT_TIMESTAMP, 0},
         {"db/res@2024-01-15T10:00:00+01:00", "res", SIRIXCTL_AT_TIMESTAMP, 0},
-        {"db/res@main", "res", SIRIXCTL_AT_BRANCH_MAIN, 0},
+        {"db/res@main", "res", SIRIXCTL_AT_BRANCH, 0},
+        {"db/res@snapshot:main", "res", SIRIXCTL_AT_SNAPSHOT, 0},
+        {"db/res@branch:side", "res", SIRIXCTL_AT_BRANCH, 0},
         {"db/res@before-cleanup", "res", SIRIXCTL_AT_LABEL, 0},
         {"db/res@2x", "res", SIRIXCTL_AT_LABEL, 0},
     };
@@ -47,10 +49,11 @@ static void wrong_names_are_refused_with_their_part(void **state)
         const char *text;
         const char *field;
     } CASES[] = {
-        {"", "database"},        {"/res", "database"},     {"db/", "resource"},
-        {"d b/res", "database"}, {"db/a/b", "resource"},   {"db/res@", "@"},
-        {"db/res@a@b", "@"},     {"db/res@\xc3\xa9", "@"}, {"db/res@a/b", "@"},
-        {"-db/res", "database"},
+        {"", "database"},           {"/res", "database"},         {"db/", "resource"},
+        {"d b/res", "database"},    {"db/a/b", "resource"},       {"db/res@", "@"},
+        {"db/res@a@b", "@"},        {"db/res@\xc3\xa9", "@"},     {"db/res@a/b", "@"},
+        {"-db/res", "database"},    {"db/res@snapshot:", "@"},    {"db/res@branch:7", "@"},
+        {"db/res@revision:7", "@"}, {"db/res@snapshot:a:b", "@"},
     };
 
     (void)state;
@@ -106,6 +109,12 @@ static void views_that_need_no_server_are_made_without(void **state)
     assert_int_equal(sirixctl_name_view(NULL, &name, NULL, NULL, &view, NULL), SIRIX_OK);
     assert_int_equal(view.kind, SIRIX_VIEW_BRANCH);
     assert_string_equal(view.name, "main");
+
+    assert_int_equal(sirixctl_name_parse("db/res@snapshot:main", &name, NULL), SIRIX_OK);
+    assert_int_equal(sirixctl_name_view(NULL, &name, NULL, NULL, &view, NULL), SIRIX_OK);
+    assert_int_equal(view.kind, SIRIX_VIEW_SNAPSHOT);
+    assert_string_equal(view.name, "main");
+    assert_int_equal(sirixctl_name_view(NULL, &name, "b", NULL, &view, NULL), SIRIX_UNSUPPORTED);
 }
 
 int main(void)
