@@ -4,7 +4,6 @@
 
 #include "app/arguments.h"
 #include "app/daemon.h"
-#include "app/data_folder.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -12,7 +11,7 @@ static int check_config(const struct sirix_app_options *options)
 {
     struct sirix_error err = {0};
 
-    if (sirix_data_folder_check(options->data, &err) != SIRIX_OK) {
+    if (sirix_daemon_check(options, &err) != SIRIX_OK) {
         (void)fprintf(stderr, "storaged: %s\n", err.text);
         return sirix_status_exit_code(err.status);
     }

@@ -36,9 +36,19 @@ static const struct option_row rows[] = {
     {"--data", "DIR", "the data folder; made if its last part is missing", KIND_TEXT, AT(data), 0,
      0, 0},
     {"--listen", "ADDRESS",
-     "also listen at unix:PATH or a loopback HOST:PORT (repeatable); storaged.sock and reader.sock "
-     "in DIR are always there",
+     "also listen at unix:PATH or HOST:PORT (repeatable); storaged.sock and reader.sock in DIR are "
+     "always there",
      KIND_LIST, AT(listen), 0, 0, 0},
+    {"--principals", "FILE",
+     "who may do what at HOST:PORT, by token or certificate; SIGHUP reads it again", KIND_TEXT,
+     AT(principals), 0, 0, 0},
+    {"--tls-cert", "FILE", "TLS at HOST:PORT: certificates, PEM; read again when they change",
+     KIND_TEXT, AT(tls_certificate), 0, 0, 0},
+    {"--tls-key", "FILE", "the key of --tls-cert, PEM", KIND_TEXT, AT(tls_key), 0, 0, 0},
+    {"--tls-client-ca", "FILE", "clients at HOST:PORT have a certificate of this authority, PEM",
+     KIND_TEXT, AT(tls_client_ca), 0, 0, 0},
+    {"--insecure", NULL, "listen beyond this machine without TLS or without principals", KIND_FLAG,
+     AT(insecure), 0, 0, 0},
     {"--embedded", NULL, "end 5 s after the last client", KIND_FLAG, AT(embedded), 0, 0, 0},
     {"--ready-fd", "N", "write a line to this descriptor and close it when calls are answered",
      KIND_NUMBER, AT(ready_fd), 3, 1 << 20, -1},
@@ -80,6 +90,9 @@ static const void *const_member(const struct sirix_app_options *options,
 
 /* --- Addresses ---------------------------------------------------------------------------------- */
 
+static const char host_characters[] =
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-_:";
+
 static bool is_loopback(const char *host)
 {
     struct in_addr v4 = {0};
@@ -107,7 +120,8 @@ static bool parse_number(const char *text, int64_t min, int64_t max, int64_t *ou
     return true;
 }
 
-enum sirix_status sirix_app_address_check(const char *address, struct sirix_error *err)
+enum sirix_status sirix_app_address_check(const char *address, bool *out_here,
+                                          struct sirix_error *err)
 {
     char host[256];
     int64_t port = 0;
@@ -117,6 +131,7 @@ enum sirix_status sirix_app_address_check(const char *address, struct sirix_erro
             return sirix_fail(err, SIRIX_INVALID, "--listen %.64s: a path is missing or too long",
                               address);
         }
+        *out_here = true;
         return SIRIX_OK;
     }
     const char *colon = strrchr(address, ':');
@@ -128,13 +143,11 @@ enum sirix_status sirix_app_address_check(const char *address, struct sirix_erro
     bool brackets = len > 2 && address[0] == '[' && address[len - 1] == ']';
     memcpy(host, address + (brackets ? 1 : 0), len - (brackets ? 2 : 0));
     host[len - (brackets ? 2 : 0)] = '\0';
-    if (!is_loopback(host)) {
-        return sirix_fail(err, SIRIX_INVALID,
-                          "--listen %.64s: this version has neither TLS nor tokens and listens at "
-                          "loopback addresses alone (127.0.0.1, [::1], localhost); use an SSH "
-                          "tunnel or a proxy that checks who calls",
+    if (host[strspn(host, host_characters)] != '\0') {
+        return sirix_fail(err, SIRIX_INVALID, "--listen %.64s: neither unix:PATH nor HOST:PORT",
                           address);
     }
+    *out_here = is_loopback(host);
     return SIRIX_OK;
 }
 
@@ -184,7 +197,7 @@ static enum sirix_status set_value(const struct option_row *row, const char *val
                               SIRIX_LISTEN_MAX);
         }
         options->listen[options->listen_count++] = value;
-        return sirix_app_address_check(value, err);
+        return sirix_app_address_check(value, &(bool){false}, err);
     case KIND_NUMBER:
         if (!parse_number(value, row->min, row->max, member(options, row))) {
             return sirix_fail(err, SIRIX_INVALID,
@@ -254,6 +267,36 @@ static enum sirix_status take_option(struct rest *rest, bool seen[ROWS],
     return status == SIRIX_OK ? set_value(row, value, options, err) : status;
 }
 
+/* What options have to do with each other. */
+static enum sirix_status check_together(const struct sirix_app_options *options,
+                                        struct sirix_error *err)
+{
+    bool has_tls = options->tls_certificate != NULL;
+
+    if (has_tls != (options->tls_key != NULL)) {
+        return sirix_fail(err, SIRIX_INVALID, "--tls-cert and --tls-key go together");
+    }
+    if (options->tls_client_ca != NULL && !has_tls) {
+        return sirix_fail(err, SIRIX_INVALID, "--tls-client-ca goes with --tls-cert and --tls-key");
+    }
+    for (size_t i = 0; i < options->listen_count; i++) {
+        bool is_here = false;
+        enum sirix_status status = sirix_app_address_check(options->listen[i], &is_here, err);
+
+        if (status != SIRIX_OK) {
+            return status;
+        }
+        if (!is_here && !options->insecure && (!has_tls || options->principals == NULL)) {
+            return sirix_fail(err, SIRIX_INVALID,
+                              "--listen %.64s: beyond loopback addresses (127.0.0.1, [::1], "
+                              "localhost) it takes TLS (--tls-cert, --tls-key) and --principals, "
+                              "or --insecure to do without",
+                              options->listen[i]);
+        }
+    }
+    return SIRIX_OK;
+}
+
 enum sirix_status sirix_app_options_parse(int argc, char **argv,
                                           struct sirix_app_options *out_options,
                                           struct sirix_error *err)
@@ -270,6 +313,9 @@ enum sirix_status sirix_app_options_parse(int argc, char **argv,
     bool needs_data = options.action == SIRIX_APP_RUN || options.action == SIRIX_APP_CHECK_CONFIG;
     if (status == SIRIX_OK && needs_data && options.data == NULL) {
         status = sirix_fail(err, SIRIX_INVALID, "--data DIR is missing (see --help)");
+    }
+    if (status == SIRIX_OK) {
+        status = check_together(&options, err);
     }
     if (status == SIRIX_OK) {
         *out_options = options;

@@ -24,6 +24,11 @@ struct sirix_app_options {
     const char *data; /* As given. */
     const char *listen[SIRIX_LISTEN_MAX];
     size_t listen_count;
+    const char *principals; /* NULL: none. */
+    const char *tls_certificate;
+    const char *tls_key;
+    const char *tls_client_ca;
+    bool insecure; /* Listens where anybody may come from, without TLS or without principals. */
     bool embedded;
     int64_t ready_fd; /* -1: none. */
     int64_t workers;
@@ -50,10 +55,10 @@ void sirix_app_help(FILE *out);
 void sirix_app_options_print(const struct sirix_app_options *options, FILE *out);
 
 /*
- * Whether an address is one that this version listens at: "unix:PATH", or a loopback host and a
- * port, as 127.0.0.1:50051, [::1]:50051 or localhost:50051.
+ * Whether an address is "unix:PATH" or HOST:PORT, as 127.0.0.1:50051 or [::1]:50051. *out_here: only
+ * this machine reaches it: a Unix socket, or a loopback host.
  */
-enum sirix_status sirix_app_address_check(const char *address,
+enum sirix_status sirix_app_address_check(const char *address, bool *out_here,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 
 #endif

@@ -20,10 +20,12 @@
 
 #include "app/data_folder.h"
 #include "app/telemetry.h"
+#include "auth/principal_store.h"
 #include "base/log.h"
 #include "ops/health.h"
 #include "rpc/methods/storage.h"
 #include "rpc/runtime/server.h"
+#include "rpc/runtime/tls.h"
 #include "rpc/standard/health.h"
 #include "rpc/standard/reflection.h"
 #include "service/service.h"
@@ -43,6 +45,7 @@ enum {
 struct parts {
     const struct sirix_app_options *options;
     struct sirix_data_folder folder;
+    struct sirix_principal_store *principals; /* NULL: there is no file of them. */
     struct sirix_service *service;
     struct sirix_rpc_server *server;
     struct sirix_rpc_health *rpc_health;
@@ -121,21 +124,95 @@ static void block_signals(sigset_t *out_signals)
     (void)sigemptyset(out_signals);
     (void)sigaddset(out_signals, SIGTERM);
     (void)sigaddset(out_signals, SIGINT);
+    (void)sigaddset(out_signals, SIGHUP);
     (void)pthread_sigmask(SIG_BLOCK, out_signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN);
 }
 
-static enum sirix_status listen_at(struct sirix_rpc_door *door, const char *address,
-                                   struct sirix_error *err)
+static bool is_unix(const char *address)
 {
+    return strncmp(address, "unix:", strlen("unix:")) == 0;
+}
+
+static void on_tls(void *context, const struct sirix_error *err)
+{
+    (void)context;
+    if (err == NULL) {
+        sirix_log_write(SIRIX_LOG_INFO, "the certificates were read again", NULL, 0);
+    } else {
+        sirix_log_error(SIRIX_LOG_WARN, "the certificates stay as they were", err);
+    }
+}
+
+static struct sirix_rpc_tls_files tls_files(const struct sirix_app_options *options)
+{
+    return (struct sirix_rpc_tls_files){
+        .certificate = options->tls_certificate,
+        .key = options->tls_key,
+        .client_ca = options->tls_client_ca,
+        .told = on_tls,
+    };
+}
+
+static enum sirix_status listen_at(struct parts *parts, struct sirix_rpc_door *door,
+                                   const char *address, struct sirix_error *err)
+{
+    const struct sirix_rpc_tls_files files = tls_files(parts->options);
+    bool has_tls = files.certificate != NULL && !is_unix(address);
     int port = 0;
 
-    enum sirix_status status = sirix_rpc_door_listen(door, address, &port, err);
+    enum sirix_status status = has_tls
+                                   ? sirix_rpc_door_listen_tls(door, address, &files, &port, err)
+                                   : sirix_rpc_door_listen(door, address, &port, err);
     if (status == SIRIX_OK) {
-        sirix_log(
-            SIRIX_LOG_INFO, "listening", sirix_log_str("address", address),
-            sirix_log_i64("port", strncmp(address, "unix:", strlen("unix:")) == 0 ? 0 : port));
+        sirix_log(SIRIX_LOG_INFO, "listening", sirix_log_str("address", address),
+                  sirix_log_i64("port", is_unix(address) ? 0 : port),
+                  sirix_log_bool("tls", has_tls),
+                  sirix_log_bool("principals", parts->principals != NULL && !is_unix(address)));
+    }
+    return status;
+}
+
+static void warn_of_open_address(const struct parts *parts, const char *address)
+{
+    bool is_here = false;
+    struct sirix_error err = {0};
+
+    if (sirix_app_address_check(address, &is_here, &err) != SIRIX_OK || is_here) {
+        return; /* It was checked when it was given. */
+    }
+    if (parts->options->tls_certificate == NULL) {
+        sirix_log(SIRIX_LOG_WARN, "this address has no TLS: tokens and data can be read on the way",
+                  sirix_log_str("address", address));
+    }
+    if (parts->principals == NULL) {
+        sirix_log(SIRIX_LOG_WARN,
+                  "this address asks nobody who they are: whoever reaches it is its "
+                  "operator",
+                  sirix_log_str("address", address));
+    }
+}
+
+/*
+ * A Unix socket is its owner's, by the permissions of the file system; at other addresses principals
+ * are asked for where there are any.
+ */
+static enum sirix_status listen_at_given(struct parts *parts, struct sirix_rpc_door *owner,
+                                         struct sirix_error *err)
+{
+    struct sirix_rpc_door *guarded = NULL;
+    enum sirix_status status = SIRIX_OK;
+
+    if (parts->principals != NULL) {
+        status =
+            sirix_rpc_server_open_guarded_door(parts->server, parts->principals, &guarded, err);
+    }
+    for (size_t i = 0; status == SIRIX_OK && i < parts->options->listen_count; i++) {
+        const char *address = parts->options->listen[i];
+
+        warn_of_open_address(parts, address);
+        status =
+            listen_at(parts, guarded == NULL || is_unix(address) ? owner : guarded, address, err);
     }
     return status;
 }
@@ -149,15 +226,15 @@ static enum sirix_status open_doors(struct parts *parts, struct sirix_error *err
     enum sirix_status status =
         sirix_rpc_server_open_door(parts->server, &sirix_principal_owner, &owner, err);
     /* Addresses that are relative to where we were started come before the folder is entered. */
-    for (size_t i = 0; status == SIRIX_OK && i < parts->options->listen_count; i++) {
-        status = listen_at(owner, parts->options->listen[i], err);
+    if (status == SIRIX_OK) {
+        status = listen_at_given(parts, owner, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_data_folder_socket(&parts->folder, "storaged.sock", address, sizeof(address),
                                           err);
     }
     if (status == SIRIX_OK) {
-        status = listen_at(owner, address, err);
+        status = listen_at(parts, owner, address, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_rpc_server_open_door(parts->server, &sirix_principal_reader, &reader, err);
@@ -166,7 +243,7 @@ static enum sirix_status open_doors(struct parts *parts, struct sirix_error *err
         status =
             sirix_data_folder_socket(&parts->folder, "reader.sock", address, sizeof(address), err);
     }
-    return status == SIRIX_OK ? listen_at(reader, address, err) : status;
+    return status == SIRIX_OK ? listen_at(parts, reader, address, err) : status;
 }
 
 static enum sirix_status start(struct parts *parts, struct sirix_error *err)
@@ -194,6 +271,9 @@ static enum sirix_status start(struct parts *parts, struct sirix_error *err)
     }
     if (status == SIRIX_OK) { /* Only who has the folder may have the address. */
         status = sirix_telemetry_start(&parts->telemetry, options->ops, err);
+    }
+    if (status == SIRIX_OK && options->principals != NULL) {
+        status = sirix_principal_store_open(options->principals, &parts->principals, err);
     }
     if (status == SIRIX_OK) {
         const struct sirix_service_options service = {
@@ -224,6 +304,7 @@ static enum sirix_status start(struct parts *parts, struct sirix_error *err)
     }
     if (status == SIRIX_OK) {
         atomic_store(&parts->telemetry.server, parts->server); /* All methods are in it. */
+        sirix_rpc_storage_set_principals(parts->storage, parts->principals);
         status = open_doors(parts, err);
     }
     return status == SIRIX_OK ? sirix_rpc_server_start(parts->server, err) : status;
@@ -244,6 +325,21 @@ static void tell_ready(const struct sirix_app_options *options)
 
 /* --- Serving ------------------------------------------------------------------------------------ */
 
+static void reload_principals(struct parts *parts)
+{
+    struct sirix_error err = {0};
+    size_t count = 0;
+
+    if (parts->principals == NULL) {
+        return; /* There is nothing that a hang-up would be about. */
+    }
+    if (sirix_rpc_storage_reload_principals(parts->storage, &count, &err) != SIRIX_OK) {
+        sirix_log_error(SIRIX_LOG_WARN, "the principals stay as they were", &err);
+        return;
+    }
+    sirix_log(SIRIX_LOG_INFO, "the principals were read again", sirix_log_u64("count", count));
+}
+
 /* Returns what ended it, for the log. */
 static const char *serve(struct parts *parts, const sigset_t *signals)
 {
@@ -258,7 +354,9 @@ static const char *serve(struct parts *parts, const sigset_t *signals)
         const struct timespec timeout = {.tv_sec = (time_t)(wait_ms / 1000),
                                          .tv_nsec = (long)(wait_ms % 1000) * NS_PER_MS};
         int number = sigtimedwait(signals, NULL, &timeout);
-        if (number > 0) {
+        if (number == SIGHUP) {
+            reload_principals(parts);
+        } else if (number > 0) {
             return number == SIGTERM ? "SIGTERM" : "SIGINT";
         }
         sirix_service_tick(parts->service);
@@ -281,6 +379,7 @@ static void stop(struct parts *parts)
     sirix_rpc_storage_free(parts->storage);
     sirix_rpc_health_free(parts->rpc_health);
     sirix_service_close(parts->service);
+    sirix_principal_store_close(parts->principals);
     sirix_data_folder_close(&parts->folder);
 }
 
@@ -313,4 +412,21 @@ enum sirix_status sirix_daemon_run(const struct sirix_app_options *options, stru
     stop(&parts);
     sirix_log_write(SIRIX_LOG_INFO, "ended", NULL, 0);
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_daemon_check(const struct sirix_app_options *options,
+                                     struct sirix_error *err)
+{
+    const struct sirix_rpc_tls_files files = tls_files(options);
+    struct sirix_principal_store *principals = NULL;
+
+    enum sirix_status status = sirix_data_folder_check(options->data, err);
+    if (status == SIRIX_OK && options->principals != NULL) {
+        status = sirix_principal_store_open(options->principals, &principals, err);
+        sirix_principal_store_close(principals);
+    }
+    if (status == SIRIX_OK && files.certificate != NULL) {
+        status = sirix_rpc_tls_check(&files, err);
+    }
+    return status;
 }

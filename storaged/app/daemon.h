@@ -13,4 +13,8 @@ enum { SIRIX_EMBEDDED_IDLE_MS = 5000 };
 enum sirix_status sirix_daemon_run(const struct sirix_app_options *options,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* Whether the folder and the files that the options name would do; nothing is changed. */
+enum sirix_status sirix_daemon_check(const struct sirix_app_options *options,
+                                     struct sirix_error *err) SIRIX_MUST_CHECK;
+
 #endif

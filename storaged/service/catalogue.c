@@ -13,20 +13,29 @@ static struct sirix_bytes text_bytes(const char *text)
 
 /* --- Databases ---------------------------------------------------------------------------------- */
 
-static enum sirix_status count_one(void *context, struct sirix_bytes name, bool *stop,
-                                   struct sirix_error *err)
+struct counting {
+    const struct sirix_request *request;
+    struct sirix_bytes database;
+    uint64_t count;
+};
+
+static enum sirix_status count_seen(void *context, struct sirix_bytes name, bool *stop,
+                                    struct sirix_error *err)
 {
-    (void)name;
+    struct counting *counting = context;
+
     (void)err;
     *stop = false;
-    ++*(uint64_t *)context;
+    counting->count += sirix_request_sees(counting->request, counting->database, name) ? 1 : 0;
     return SIRIX_OK;
 }
 
 /* arena NULL: without the reason. */
-static enum sirix_status fill_open(struct sirix_database *database, struct sirix_arena *arena,
+static enum sirix_status fill_open(const struct sirix_request *request,
+                                   struct sirix_database *database, struct sirix_arena *arena,
                                    struct sirix_database_item *item, struct sirix_error *err)
 {
+    struct counting counting = {.request = request, .database = text_bytes(item->name)};
     struct sirix_error why = {0};
     char *reason = NULL;
 
@@ -37,8 +46,10 @@ static enum sirix_status fill_open(struct sirix_database *database, struct sirix
         }
         item->read_only_reason = reason;
     }
-    return sirix_resource_list(database, (struct sirix_bytes){.data = NULL, .len = 0}, count_one,
-                               &item->resource_count, err);
+    enum sirix_status status = sirix_resource_list(
+        database, (struct sirix_bytes){.data = NULL, .len = 0}, count_seen, &counting, err);
+    item->resource_count = counting.count;
+    return status;
 }
 
 /* Only of a database that is open already: listing opens nothing. */
@@ -58,7 +69,7 @@ static enum sirix_status fill_database(const struct sirix_request *request, cons
     if (item->open) {
         status = sirix_registry_acquire(registry, text_bytes(name), &handle, err);
         if (status == SIRIX_OK) {
-            status = fill_open(sirix_handle_database(handle), arena, item, err);
+            status = fill_open(request, sirix_handle_database(handle), arena, item, err);
             sirix_registry_release(handle);
         }
     }
@@ -88,6 +99,21 @@ static enum sirix_status list_database(const struct sirix_request *request, cons
     return status;
 }
 
+/* Takes the names out that are not there for the caller; how many are left. */
+static size_t keep_seen(const struct sirix_request *request, struct sirix_registry_name *names,
+                        size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (sirix_request_sees(request, text_bytes(names[i].name),
+                               (struct sirix_bytes){.data = NULL, .len = 0})) {
+            names[kept++] = names[i];
+        }
+    }
+    return kept;
+}
+
 enum sirix_status sirix_service_list_databases(const struct sirix_request *request,
                                                const struct sirix_list_page *page,
                                                struct sirix_arena *arena,
@@ -109,6 +135,7 @@ enum sirix_status sirix_service_list_databases(const struct sirix_request *reque
     if (status != SIRIX_OK) {
         return status;
     }
+    count = keep_seen(request, names, count);
     bool more = count > size;
     count = more ? (size_t)size : count;
     status = sirix_arena_calloc(arena, count, sizeof(struct sirix_database_item), &memory, err);
@@ -180,6 +207,10 @@ enum sirix_status sirix_service_create_database(const struct sirix_request *requ
 
     enum sirix_status status = refuse_expected(options, err);
     if (status == SIRIX_OK) {
+        status = sirix_request_check_seen(request, database,
+                                          (struct sirix_bytes){.data = NULL, .len = 0}, err);
+    }
+    if (status == SIRIX_OK) {
         status =
             sirix_remembered_run(&(struct sirix_change_remembered){.request = request,
                                                                    .options = options,
@@ -215,6 +246,17 @@ enum sirix_status sirix_service_drop_database(const struct sirix_request *reques
 
     enum sirix_status status = refuse_expected(options, err);
     if (status == SIRIX_OK) {
+        status = sirix_request_check_seen(request, database,
+                                          (struct sirix_bytes){.data = NULL, .len = 0}, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_request_check_seen_all(request, database, "drop", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_request_check_change(
+            request, database, (struct sirix_bytes){.data = NULL, .len = 0}, "database", err);
+    }
+    if (status == SIRIX_OK) {
         status =
             sirix_remembered_run(&(struct sirix_change_remembered){.request = request,
                                                                    .options = options,
@@ -232,6 +274,7 @@ enum sirix_status sirix_service_drop_database(const struct sirix_request *reques
 
 struct resource_listing {
     const struct sirix_request *request;
+    struct sirix_bytes database;
     struct sirix_resource_item *items;
     uint64_t size;
     size_t count;
@@ -243,6 +286,9 @@ static enum sirix_status visit_resource(void *context, struct sirix_bytes name, 
 {
     struct resource_listing *listing = context;
 
+    if (!sirix_request_sees(listing->request, listing->database, name)) {
+        return SIRIX_OK;
+    }
     if (listing->count == listing->size) {
         listing->more = true;
         *stop = true;
@@ -294,7 +340,7 @@ enum sirix_status sirix_service_list_resources(const struct sirix_request *reque
                                                size_t *out_count, bool *out_more,
                                                struct sirix_error *err)
 {
-    struct resource_listing listing = {.request = request};
+    struct resource_listing listing = {.request = request, .database = page->database};
     struct sirix_target target = {0};
     void *memory = NULL;
     size_t filled = 0;
@@ -402,6 +448,13 @@ enum sirix_status sirix_service_create_resource(const struct sirix_request *requ
     bool replayed = false;
 
     enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, resource, "resource", err);
+    if (status == SIRIX_OK) {
+        status = sirix_request_check_seen(request, database, resource, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_request_check_change(request, database, text_bytes(SIRIX_BRANCH_MAIN),
+                                            "resource", err);
+    }
     if (status == SIRIX_OK && options->has_expected && options->expected_revision != 0) {
         status = sirix_fail_reason(err, SIRIX_CONFLICT, SIRIX_REASON_REVISION_MOVED,
                                    "a resource that is created has no revision yet");
@@ -449,7 +502,11 @@ enum sirix_status sirix_drop_resource_open(const struct sirix_request *request,
 {
     struct sirix_answer answer = {0};
 
-    return sirix_once_open(request, place, DROPPED_NUMBERS, write, &answer, out_known, err);
+    enum sirix_status status = sirix_request_check_change(
+        request, place->database, (struct sirix_bytes){.data = NULL, .len = 0}, "resource", err);
+    return status == SIRIX_OK
+               ? sirix_once_open(request, place, DROPPED_NUMBERS, write, &answer, out_known, err)
+               : status;
 }
 
 enum sirix_status sirix_drop_resource_run(struct sirix_write *write, struct sirix_bytes database,

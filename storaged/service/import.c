@@ -168,6 +168,10 @@ static enum sirix_status open_write(struct sirix_import *import, struct sirix_er
 
     enum sirix_status status =
         sirix_name_check(SIRIX_NAME_RESOURCE, wanted->resource, "resource", err);
+    if (status == SIRIX_OK) {
+        status =
+            sirix_request_check_seen(&import->request, wanted->database, wanted->resource, err);
+    }
     if (status == SIRIX_OK && !wanted->existing_only) {
         status = open_database(import, &handle, err);
     }

@@ -76,6 +76,10 @@ static enum sirix_status run_label(const struct change_kind *kind,
     struct change change = {.kind = kind, .request = request, .wanted = wanted};
 
     enum sirix_status status = sirix_name_check(kind->name, wanted->name, kind->name_field, err);
+    if (status == SIRIX_OK) {
+        status = sirix_request_check_change(request, wanted->database, wanted->name,
+                                            kind->name_field, err);
+    }
     return status == SIRIX_OK
                ? run(&change, wanted->database, &wanted->options, out_answer, out_replayed, err)
                : status;

@@ -23,8 +23,9 @@ enum { DECIMAL = 10, HASH_CHARACTERS = 16, LIST_NAMES_MAX = 129 };
 static bool visible(const struct sirix_query_session *session, struct sirix_bytes database,
                     struct sirix_bytes resource)
 {
-    return session->wanted.visible == NULL ||
-           session->wanted.visible(session->wanted.visible_context, database, resource);
+    return sirix_request_sees(&session->request, database, resource) &&
+           (session->wanted.visible == NULL ||
+            session->wanted.visible(session->wanted.visible_context, database, resource));
 }
 
 static enum sirix_status hidden(struct sirix_bytes database, struct sirix_bytes resource,

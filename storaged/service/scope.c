@@ -21,10 +21,9 @@ static bool contains(const struct sirix_scope_list *list, struct sirix_bytes nam
     return false;
 }
 
-bool sirix_scope_allows(void *context, struct sirix_bytes database, struct sirix_bytes resource)
+bool sirix_scope_sees(const struct sirix_scope *scope, struct sirix_bytes database,
+                      struct sirix_bytes resource)
 {
-    const struct sirix_scope *scope = context;
-
     if (contains(&scope->deny_databases, database, true) ||
         (scope->allow_databases.given && !contains(&scope->allow_databases, database, false))) {
         return false;
@@ -36,4 +35,18 @@ bool sirix_scope_allows(void *context, struct sirix_bytes database, struct sirix
         }
     }
     return true;
+}
+
+bool sirix_scope_allows(void *context, struct sirix_bytes database, struct sirix_bytes resource)
+{
+    return sirix_scope_sees(context, database, resource);
+}
+
+bool sirix_scope_sees_all(const struct sirix_scope *scope, struct sirix_bytes database)
+{
+    static const struct sirix_bytes any = {.data = "*", .len = 1};
+
+    /* Only a "*" in its rule lets a resource through that is called that, which none is. */
+    return sirix_scope_sees(scope, database, (struct sirix_bytes){.data = NULL, .len = 0}) &&
+           sirix_scope_sees(scope, database, any);
 }

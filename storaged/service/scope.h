@@ -30,7 +30,14 @@ struct sirix_scope {
     size_t rule_count;
 };
 
-/* resource empty: whether the database may be seen. context is a struct sirix_scope. */
+/* resource empty: whether the database may be seen. */
+bool sirix_scope_sees(const struct sirix_scope *scope, struct sirix_bytes database,
+                      struct sirix_bytes resource);
+
+/* The same; context is a struct sirix_scope. */
 bool sirix_scope_allows(void *context, struct sirix_bytes database, struct sirix_bytes resource);
+
+/* Whether every resource of the database may be seen, whatever it is called. */
+bool sirix_scope_sees_all(const struct sirix_scope *scope, struct sirix_bytes database);
 
 #endif

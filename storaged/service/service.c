@@ -108,9 +108,11 @@ static enum sirix_status open_target(const struct sirix_request *request,
                                      struct sirix_bytes database, struct sirix_bytes resource,
                                      struct sirix_target *target, struct sirix_error *err)
 {
-    enum sirix_status status =
-        sirix_registry_acquire(request->service->registry, database, &target->handle, err);
+    enum sirix_status status = sirix_request_check_seen(request, database, resource, err);
 
+    if (status == SIRIX_OK) {
+        status = sirix_registry_acquire(request->service->registry, database, &target->handle, err);
+    }
     if (status != SIRIX_OK || resource.len == 0) {
         return status;
     }

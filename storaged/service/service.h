@@ -26,6 +26,7 @@
 #include "service/turns.h"
 
 struct sirix_idempotency;
+struct sirix_scope;
 
 enum {
     SIRIX_WRITE_QUEUE_DEFAULT_MS = 5000,
@@ -68,10 +69,21 @@ void sirix_service_tick(struct sirix_service *service);
 
 /* Who asks, as whoever let the request in knows it. Outlives the request. */
 enum { SIRIX_CALLER_NAME_BYTES_MAX = 64 };
+
+enum sirix_right {
+    SIRIX_RIGHT_SEE, /* A database, or (name not empty) a resource of it, is there for the caller. */
+    SIRIX_RIGHT_SEE_ALL, /* So is every resource of the database. */
+    SIRIX_RIGHT_CHANGE,  /* A branch or snapshot may be changed; name empty: any of them. */
+};
+typedef bool (*sirix_rights_fn)(const void *rights, enum sirix_right right,
+                                struct sirix_bytes database, struct sirix_bytes name);
+
 struct sirix_caller {
     const char *name; /* At most SIRIX_CALLER_NAME_BYTES_MAX letters, digits, '.', '_' and '-'. */
     bool may_write;
     bool trusted_to_speak_for_others;
+    sirix_rights_fn allows; /* NULL: everything, but writing without may_write. */
+    const void *rights;
 };
 
 /* A request: who asks, and until when. */
@@ -79,11 +91,39 @@ struct sirix_request {
     struct sirix_service *service;
     struct sirix_caller caller;
     const struct sirix_cancel *cancel;
+    const struct sirix_scope *scope; /* What it narrows itself to; NULL: nothing. */
 };
 
 /* SIRIX_PERMISSION (reason read_only) unless the caller may write. */
 enum sirix_status sirix_request_may_write(const struct sirix_request *request,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Whether a database, or (resource not empty) a resource of it, is there for the caller and inside of
+ * what the request narrows itself to; whether every resource of the database is.
+ */
+bool sirix_request_sees(const struct sirix_request *request, struct sirix_bytes database,
+                        struct sirix_bytes resource);
+bool sirix_request_sees_all(const struct sirix_request *request, struct sirix_bytes database);
+
+/* SIRIX_NOT_FOUND, as for what is not there, unless it is seen. */
+enum sirix_status sirix_request_check_seen(const struct sirix_request *request,
+                                           struct sirix_bytes database, struct sirix_bytes resource,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* SIRIX_PERMISSION (reason role) unless all of a database is seen. what: what is asked for, a verb. */
+enum sirix_status sirix_request_check_seen_all(const struct sirix_request *request,
+                                               struct sirix_bytes database, const char *what,
+                                               struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * SIRIX_PERMISSION (reason branch_forbidden) unless a branch or snapshot may be changed; name empty:
+ * unless every one may.
+ */
+enum sirix_status sirix_request_check_change(const struct sirix_request *request,
+                                             struct sirix_bytes database, struct sirix_bytes name,
+                                             const char *field,
+                                             struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* --- What a request is about -------------------------------------------------------------------- */
 

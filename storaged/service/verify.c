@@ -131,8 +131,13 @@ enum sirix_status sirix_verify_start(const struct sirix_request *request,
     run->context = context;
     run->told_us = sirix_cancel_now_us();
     (void)pthread_mutex_init(&run->mutex, NULL);
-    enum sirix_status status =
-        sirix_target_open_stream(request, database, resource, &run->target, err);
+    enum sirix_status status = sirix_request_check_seen(request, database, resource, err);
+    if (status == SIRIX_OK && resource.len == 0) {
+        status = sirix_request_check_seen_all(request, database, "check", err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_target_open_stream(request, database, resource, &run->target, err);
+    }
     if (status == SIRIX_OK && pthread_create(&run->thread, NULL, run_verify, run) != 0) {
         status = sirix_fail(err, SIRIX_NO_MEMORY, "start the thread of a check");
     }

@@ -150,9 +150,16 @@ static enum sirix_status branch_head(struct sirix_write *write, struct sirix_byt
 static enum sirix_status find_branch(struct sirix_write *write, struct sirix_bytes branch,
                                      struct sirix_error *err)
 {
+    static const struct sirix_bytes main_branch = {.data = SIRIX_BRANCH_MAIN,
+                                                   .len = sizeof(SIRIX_BRANCH_MAIN) - 1};
     struct sirix_branch_head head;
 
     enum sirix_status status = branch_head(write, branch, &head, err);
+    if (status == SIRIX_OK) {
+        status = sirix_request_check_change(&write->request,
+                                            (struct sirix_bytes){.data = NULL, .len = 0},
+                                            branch.len == 0 ? main_branch : branch, "branch", err);
+    }
     if (status == SIRIX_OK) {
         write->branch_id = head.id;
         memcpy(write->branch, branch.len == 0 ? SIRIX_BRANCH_MAIN : branch.data,

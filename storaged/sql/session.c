@@ -13,8 +13,9 @@ static const struct sirix_bytes nothing = {.data = NULL, .len = 0};
 bool sirix_sql_visible(const struct sirix_sql_session *session, struct sirix_bytes database,
                        struct sirix_bytes resource)
 {
-    return session->wanted->visible == NULL ||
-           session->wanted->visible(session->wanted->visible_context, database, resource);
+    return sirix_request_sees(&session->request, database, resource) &&
+           (session->wanted->visible == NULL ||
+            session->wanted->visible(session->wanted->visible_context, database, resource));
 }
 
 static enum sirix_status unseen(struct sirix_bytes database, struct sirix_bytes resource,

@@ -114,7 +114,11 @@ enum sirix_status {
     X(SQL_REFUSED, sql_refused)                                                                    \
     X(SQL_STATEMENT, sql_statement)                                                                \
     X(SQL_ERROR, sql_error)                                                                        \
-    X(SQL_LIMIT, sql_limit)
+    X(SQL_LIMIT, sql_limit)                                                                        \
+    X(CREDENTIALS, credentials)                                                                    \
+    X(ROLE, role)                                                                                  \
+    X(BRANCH_FORBIDDEN, branch_forbidden)                                                          \
+    X(QUOTA, quota)
 
 enum sirix_reason {
 #define SIRIX_X(upper, lower) SIRIX_REASON_##upper,

@@ -1,8 +1,9 @@
-/* Status and Attach. */
+/* Status, Attach and ReloadPrincipals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "auth/principal_store.h"
 #include "rpc/methods/codec.h"
 
 enum { CLIENT_NAME_BYTES_MAX = 256, STATM_BYTES = 128 };
@@ -180,6 +181,36 @@ static enum sirix_status attach_draining(struct sirix_rpc_call *call, void *stat
     return SIRIX_OK;
 }
 
+/* --- ReloadPrincipals --------------------------------------------------------------------------- */
+
+enum sirix_status sirix_rpc_storage_reload_principals(struct sirix_rpc_storage *storage,
+                                                      size_t *out_count, struct sirix_error *err)
+{
+    if (storage->principals == NULL) {
+        return sirix_fail(err, SIRIX_PRECONDITION,
+                          "the server was started without a file of principals (--principals)");
+    }
+    return sirix_principal_store_reload(storage->principals, out_count, err);
+}
+
+static enum sirix_status reload_start(struct sirix_rpc_call *call, void *state,
+                                      const ProtobufCMessage *message, struct sirix_error *err)
+{
+    Sirix__Storage__V1__ReloadPrincipalsResponse answer =
+        SIRIX__STORAGE__V1__RELOAD_PRINCIPALS_RESPONSE__INIT;
+    size_t count = 0;
+
+    (void)state;
+    (void)message;
+    enum sirix_status status =
+        sirix_rpc_storage_reload_principals(sirix_rpc_storage_of(call), &count, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    answer.principals = (uint32_t)count;
+    return sirix_rpc_call_reply(call, &answer.base, err);
+}
+
 const struct sirix_rpc_method sirix_rpc_admin_methods[] = {
     {
         .path = SIRIX_RPC_STORAGE_PATH("Status"),
@@ -195,6 +226,12 @@ const struct sirix_rpc_method sirix_rpc_admin_methods[] = {
         .lasts = true,
         .start = attach_start,
         .draining = attach_draining,
+    },
+    {
+        .path = SIRIX_RPC_STORAGE_PATH("ReloadPrincipals"),
+        .request = &sirix__storage__v1__reload_principals_request__descriptor,
+        .operates = true,
+        .start = reload_start,
     },
     {.path = NULL},
 };

@@ -6,6 +6,21 @@
 _Static_assert((int)SIRIX_PRINCIPAL_NAME_BYTES_MAX <= (int)SIRIX_CALLER_NAME_BYTES_MAX,
                "a principal's name fits into an author");
 
+static bool principal_allows(const void *rights, enum sirix_right right,
+                             struct sirix_bytes database, struct sirix_bytes name)
+{
+    const struct sirix_principal *principal = rights;
+
+    switch (right) {
+    case SIRIX_RIGHT_SEE:
+        return sirix_principal_sees(principal, database, name);
+    case SIRIX_RIGHT_SEE_ALL:
+        return sirix_principal_sees_all(principal, database);
+    default:
+        return sirix_principal_may_change(principal, name);
+    }
+}
+
 struct sirix_request sirix_rpc_request(struct sirix_rpc_call *call)
 {
     const struct sirix_principal *principal = sirix_rpc_call_principal(call);
@@ -14,7 +29,9 @@ struct sirix_request sirix_rpc_request(struct sirix_rpc_call *call)
         .service = sirix_rpc_storage_of(call)->service,
         .caller = {.name = principal->name,
                    .may_write = sirix_principal_may_write(principal),
-                   .trusted_to_speak_for_others = principal->trusted_to_speak_for_others},
+                   .trusted_to_speak_for_others = principal->trusted_to_speak_for_others,
+                   .allows = principal_allows,
+                   .rights = principal},
         .cancel = sirix_rpc_call_cancel(call),
     };
 }

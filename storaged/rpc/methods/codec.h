@@ -20,6 +20,7 @@
 struct sirix_rpc_storage {
     struct sirix_service *service;
     struct sirix_rpc_server *server;
+    struct sirix_principal_store *principals; /* NULL: there is no file of them. */
     bool embedded;
     int64_t started_us;
 };

@@ -44,6 +44,12 @@ enum sirix_status sirix_rpc_storage_new(struct sirix_rpc_server *server,
     return SIRIX_OK;
 }
 
+void sirix_rpc_storage_set_principals(struct sirix_rpc_storage *storage,
+                                      struct sirix_principal_store *principals)
+{
+    storage->principals = principals;
+}
+
 void sirix_rpc_storage_free(struct sirix_rpc_storage *storage)
 {
     free(storage);

@@ -13,6 +13,19 @@ enum sirix_status sirix_rpc_storage_new(struct sirix_rpc_server *server,
                                         struct sirix_service *service, bool embedded,
                                         struct sirix_rpc_storage **out_storage,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+/* What ReloadPrincipals reads again; before the server starts, and outlives it. */
+struct sirix_principal_store;
+void sirix_rpc_storage_set_principals(struct sirix_rpc_storage *storage,
+                                      struct sirix_principal_store *principals);
+
+/*
+ * Reads them again, and ends the calls that last for ever and began with what was in force before: their
+ * clients call again.
+ */
+enum sirix_status sirix_rpc_storage_reload_principals(struct sirix_rpc_storage *storage,
+                                                      size_t *out_count,
+                                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
 void sirix_rpc_storage_free(struct sirix_rpc_storage *storage);
 
 /* The tables of each file; ended by a row without a path. */

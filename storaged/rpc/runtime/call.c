@@ -124,6 +124,7 @@ void sirix_rpc_call_deinit(struct sirix_rpc_call *call)
     if (call->core != NULL) {
         grpc_call_unref(call->core);
     }
+    sirix_principal_unref(call->principal);
     sirix_arena_deinit(&call->arena);
     sirix_arena_deinit(&call->message_arena);
     free(call->state);
@@ -341,7 +342,7 @@ void *sirix_rpc_call_context(struct sirix_rpc_call *call)
 
 const struct sirix_principal *sirix_rpc_call_principal(const struct sirix_rpc_call *call)
 {
-    return call->slot->door->principal;
+    return call->principal;
 }
 
 const struct sirix_cancel *sirix_rpc_call_cancel(const struct sirix_rpc_call *call)

@@ -41,6 +41,8 @@ struct sirix_rpc_method {
     bool client_streams;
     bool server_streams;
     bool writes;        /* Not to be had through a door for readers. */
+    bool operates;      /* For operators alone. */
+    bool for_everybody; /* Also for who is not known. */
     bool inline_turns;  /* Never blocks: no disk, no lock that is held over one. */
     bool lasts;         /* Meant to last until somebody ends it: how long it took says nothing. */
     size_t state_bytes; /* Of the method's own, given cleared and aligned for any type. */
@@ -99,6 +101,7 @@ void *sirix_rpc_call_context(struct sirix_rpc_call *call);
 
 /* --- At any time while the call lives ----------------------------------------------------------- */
 
+/* Who it is of; as long as the call lives. */
 const struct sirix_principal *sirix_rpc_call_principal(const struct sirix_rpc_call *call);
 const struct sirix_cancel *sirix_rpc_call_cancel(const struct sirix_rpc_call *call);
 

@@ -38,7 +38,8 @@ static void on_new(void *self, bool ok)
     bool draining = atomic_load(&server->draining);
     bool full = !method->inline_turns &&
                 sirix_rpc_pool_waiting(server->pool) >= server->options.calls_waiting_max;
-    sirix_rpc_call_enter(call, !draining && !full);
+    bool admitted = !draining && !full && sirix_rpc_call_admit(call, &err) == SIRIX_OK;
+    sirix_rpc_call_enter(call, admitted);
     if (!draining && !sirix_rpc_call_arm(slot)) {
         atomic_store(&slot->starved, true);
     }
@@ -55,6 +56,8 @@ static void on_new(void *self, bool ok)
                          server->options.calls_waiting_max);
         err.retry_after_ms = RETRY_AFTER_MS;
         sirix_rpc_call_finish(call, &err, NULL);
+    } else if (!admitted) {
+        sirix_rpc_call_fail(call, &err);
     } else {
         sirix_rpc_call_post(call, SIRIX_RPC_EVENT_START);
     }
@@ -110,6 +113,7 @@ bool sirix_rpc_call_rearm(struct sirix_rpc_slot *slot, struct sirix_rpc_call *ca
         .slot = slot,
         .server = server,
         .method = slot->method,
+        .principal = slot->door->principal,
         .new_tag = {.fn = on_new, .self = call},
         .close_tag = {.fn = on_close, .self = call},
         .read_tag = {.fn = on_read, .self = call},

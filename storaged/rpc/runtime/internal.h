@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "auth/principal_store.h"
 #include "rpc/runtime/call.h"
 #include "rpc/runtime/message.h"
 #include "rpc/runtime/pool.h"
@@ -47,7 +48,9 @@ struct sirix_rpc_observed {
 
 struct sirix_rpc_door {
     struct sirix_rpc_server *server;
-    const struct sirix_principal *principal;
+    const struct sirix_principal *principal;  /* Of calls that show none of their own. */
+    struct sirix_principal_store *principals; /* NULL: every call is the principal's. */
+    struct sirix_rpc_tls *tls;                /* A state for each address with TLS. */
     grpc_server *core;
     struct sirix_rpc_slot slots[SIRIX_RPC_METHODS_MAX + 1]; /* The last used: unknown methods. */
     size_t slot_count;
@@ -82,6 +85,7 @@ struct sirix_rpc_call {
     const struct sirix_rpc_slot *slot;
     struct sirix_rpc_server *server;
     const struct sirix_rpc_method *method;
+    const struct sirix_principal *principal; /* Counted. */
 
     grpc_call *core;
     grpc_call_details details; /* Of an unknown method. */
@@ -136,6 +140,19 @@ static inline struct sirix_rpc_slot *sirix_rpc_call_slot(const struct sirix_rpc_
 {
     return &call->slot->door->slots[call->slot - call->slot->door->slots];
 }
+
+/* What a caller has to be to call a method. */
+enum sirix_role sirix_rpc_method_role(const struct sirix_rpc_method *method);
+
+/*
+ * Finds out who a call is of and whether it may be made. SIRIX_UNAUTHENTICATED, SIRIX_PERMISSION.
+ */
+enum sirix_status sirix_rpc_call_admit(struct sirix_rpc_call *call,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Gives the TLS of a door back. */
+struct sirix_rpc_tls;
+void sirix_rpc_tls_free_all(struct sirix_rpc_tls *first);
 
 /* Counts a call; one that is `served` also takes part in wakes and drains. */
 void sirix_rpc_call_enter(struct sirix_rpc_call *call, bool served);

@@ -77,8 +77,9 @@ static enum sirix_status refuse_unknown(struct sirix_rpc_call *call, void *state
         if (strcmp(server->methods[i]->path, path) == 0) {
             gpr_free(path);
             return sirix_fail_reason(err, SIRIX_PERMISSION, SIRIX_REASON_READ_ONLY,
-                                     "%s writes, and this socket is for readers",
-                                     server->methods[i]->path);
+                                     "%s %s, and this socket is for readers",
+                                     server->methods[i]->path,
+                                     server->methods[i]->operates ? "is for operators" : "writes");
         }
     }
     enum sirix_status status =
@@ -91,6 +92,7 @@ static const struct sirix_rpc_method unknown_method = {
     .path = "unknown",
     .client_streams = true,
     .inline_turns = true,
+    .for_everybody = true,
     .start = refuse_unknown,
 };
 
@@ -202,10 +204,19 @@ static grpc_server *make_core_server(void)
     return grpc_server_create(&list, NULL);
 }
 
-enum sirix_status sirix_rpc_server_open_door(struct sirix_rpc_server *server,
-                                             const struct sirix_principal *principal,
-                                             struct sirix_rpc_door **out_door,
-                                             struct sirix_error *err)
+enum sirix_role sirix_rpc_method_role(const struct sirix_rpc_method *method)
+{
+    if (method->operates) {
+        return SIRIX_ROLE_OPERATOR;
+    }
+    return method->writes ? SIRIX_ROLE_WRITER : SIRIX_ROLE_READER;
+}
+
+/* principals NULL: every call is principal's. */
+static enum sirix_status open_door(struct sirix_rpc_server *server,
+                                   const struct sirix_principal *principal,
+                                   struct sirix_principal_store *principals,
+                                   struct sirix_rpc_door **out_door, struct sirix_error *err)
 {
     if (server->door_count == SIRIX_RPC_DOORS_MAX) {
         return sirix_fail(err, SIRIX_EXHAUSTED, "a server has at most %d doors",
@@ -217,13 +228,14 @@ enum sirix_status sirix_rpc_server_open_door(struct sirix_rpc_server *server,
     }
     door->server = server;
     door->principal = principal;
+    door->principals = principals;
     door->down_tag = (struct sirix_rpc_tag){.fn = on_door_down, .self = door};
     door->core = make_core_server();
     server->doors[server->door_count++] = door; /* From here sirix_rpc_server_free() ends it. */
     grpc_server_register_completion_queue(door->core, server->queue, NULL);
     for (size_t i = 0; i < server->method_count; i++) {
         const struct sirix_rpc_method *method = server->methods[i];
-        if (method->writes && !sirix_principal_may_write(principal)) {
+        if (principals == NULL && sirix_rpc_method_role(method) > principal->role) {
             continue;
         }
         void *registered = grpc_server_register_method(
@@ -244,6 +256,22 @@ enum sirix_status sirix_rpc_server_open_door(struct sirix_rpc_server *server,
         .door = door, .method = &unknown_method, .number = server->method_count};
     *out_door = door;
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_rpc_server_open_door(struct sirix_rpc_server *server,
+                                             const struct sirix_principal *principal,
+                                             struct sirix_rpc_door **out_door,
+                                             struct sirix_error *err)
+{
+    return open_door(server, principal, NULL, out_door, err);
+}
+
+enum sirix_status sirix_rpc_server_open_guarded_door(struct sirix_rpc_server *server,
+                                                     struct sirix_principal_store *principals,
+                                                     struct sirix_rpc_door **out_door,
+                                                     struct sirix_error *err)
+{
+    return open_door(server, &sirix_principal_nobody, principals, out_door, err);
 }
 
 enum sirix_status sirix_rpc_door_listen(struct sirix_rpc_door *door, const char *address,
@@ -455,6 +483,7 @@ void sirix_rpc_server_free(struct sirix_rpc_server *server)
     }
     for (size_t i = 0; i < server->door_count; i++) {
         grpc_server_destroy(server->doors[i]->core);
+        sirix_rpc_tls_free_all(server->doors[i]->tls);
         free(server->doors[i]);
     }
     if (server->queue != NULL) {

@@ -79,6 +79,16 @@ enum sirix_status sirix_rpc_server_open_door(struct sirix_rpc_server *server,
                                              struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
+ * Opens a door at which every call says who it is, by a token or a client certificate (the store
+ * outlives the server). Methods that are for everybody ask for nothing.
+ */
+struct sirix_principal_store;
+enum sirix_status sirix_rpc_server_open_guarded_door(struct sirix_rpc_server *server,
+                                                     struct sirix_principal_store *principals,
+                                                     struct sirix_rpc_door **out_door,
+                                                     struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/*
  * Listens at "unix:PATH" or "HOST:PORT" without TLS; port 0 takes a free one. *out_port is 1 for a
  * Unix socket. SIRIX_UNAVAILABLE: the address is taken or cannot be had.
  */

@@ -161,12 +161,14 @@ static const struct sirix_rpc_method methods[] = {
         .path = "/grpc.health.v1.Health/Check",
         .request = &grpc__health__v1__health_check_request__descriptor,
         .inline_turns = true,
+        .for_everybody = true, /* Probes send no credentials. */
         .start = check_start,
     },
     {
         .path = "/grpc.health.v1.Health/List",
         .request = &grpc__health__v1__health_list_request__descriptor,
         .inline_turns = true,
+        .for_everybody = true, /* Probes send no credentials. */
         .start = list_start,
     },
     {
@@ -175,6 +177,7 @@ static const struct sirix_rpc_method methods[] = {
         .server_streams = true,
         .inline_turns = true,
         .lasts = true,
+        .for_everybody = true, /* Probes send no credentials. */
         .state_bytes = sizeof(struct watch),
         .start = watch_start,
         .written = watch_written,

@@ -296,7 +296,8 @@ class Readers(case.DaemonCase):
         place = {"database": b"db", "resource": name}
         writes = {"CreateDatabase", "DropDatabase", "CreateResource", "DropResource", "Apply",
                   "ApplyStream", "Import", "Revert", "CreateSnapshot", "DeleteSnapshot",
-                  "CreateBranch", "DeleteBranch", "Promote", "UpdateQuery"}
+                  "CreateBranch", "DeleteBranch", "Promote", "UpdateQuery",
+                  "ReloadPrincipals"}
         reads = {"ListDatabases": {}, "ListResources": {"database": b"db"}, "GetResource": place,
                  "ReadNode": place, "ReadDocument": place, "History": place,
                  "NodeHistory": dict(place, node_key=1), "Diff": place, "ListSnapshots": place,

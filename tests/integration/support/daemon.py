@@ -75,28 +75,34 @@ class Daemon:
 class Client:
     """Every method of sirix.storage.v1.Storage under its own name."""
 
-    def __init__(self, address, storage):
-        self.channel = grpc.insecure_channel(address, [
-            ("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)])
+    def __init__(self, address, storage, credentials=None, token=None, options=()):
+        options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0), *options]
+        self.channel = (grpc.insecure_channel(address, options) if credentials is None
+                        else grpc.secure_channel(address, credentials, options))
         self.pb = storage
+        self.metadata = [] if token is None else [("authorization", "Bearer " + token)]
         for method in storage.DESCRIPTOR.services_by_name["Storage"].methods:
             setattr(self, method.name, self.callable(method))
+
+    def sent(self, metadata):
+        return self.metadata + list(metadata or ())
 
     def callable(self, method):
         request = getattr(self.pb, method.input_type.name)
         answer = getattr(self.pb, method.output_type.name)
         path = "/sirix.storage.v1.Storage/" + method.name
         streams_in = method.name in ("ApplyStream", "Import")
-        streams_out = method.name in ("ReadDocument", "Diff", "Query", "Sql", "Verify", "Attach")
+        streams_out = method.name in ("ReadDocument", "Diff", "Query", "Sql", "Verify", "Attach",
+                                      "Watch")
         kind = ("stream" if streams_in else "unary") + "_" + ("stream" if streams_out else "unary")
         raw = getattr(self.channel, kind)(path, request.SerializeToString, answer.FromString)
 
         def call(message=None, timeout=WAIT, metadata=None, **fields):
             if streams_in:
-                return raw(iter(message), timeout=timeout, metadata=metadata)
+                return raw(iter(message), timeout=timeout, metadata=self.sent(metadata))
             if message is None:
                 message = request(**fields)
-            return raw(message, timeout=timeout, metadata=metadata)
+            return raw(message, timeout=timeout, metadata=self.sent(metadata))
 
         call.raw = raw
         call.future = lambda timeout=WAIT, **fields: raw.future(request(**fields), timeout=timeout)

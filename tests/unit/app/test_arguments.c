@@ -88,6 +88,12 @@ static void what_is_wrong_is_named(void **state)
         {"--data d --log-level LOUD", "--log-level"},
         {"--data d --listen 1.2.3.4:5", "loopback"},
         {"--data d --listen a:1 --version", "loopback"},
+        {"--data d --tls-cert c", "go together"},
+        {"--data d --tls-key k", "go together"},
+        {"--data d --tls-client-ca c", "--tls-cert"},
+        {"--data d --listen 0.0.0.0:1 --principals p", "--insecure"},
+        {"--data d --listen 0.0.0.0:1 --tls-cert c --tls-key k", "--insecure"},
+        {"--data d --listen [::]:1 --principals p --principals q", "twice"},
     };
 
     (void)state;
@@ -102,6 +108,24 @@ static void what_is_wrong_is_named(void **state)
     }
 }
 
+static void beyond_this_machine_it_takes_tls_and_principals_or_a_word(void **state)
+{
+    struct sirix_app_options options;
+
+    (void)state;
+    assert_int_equal(parse("--data d --listen 0.0.0.0:1 --tls-cert c --tls-key k --principals p",
+                           &options, NULL),
+                     SIRIX_OK);
+    assert_string_equal(options.principals, "p");
+    assert_string_equal(options.tls_certificate, "c");
+    assert_string_equal(options.tls_key, "k");
+    assert_null(options.tls_client_ca);
+    assert_int_equal(parse("--data d --listen [::]:1 --insecure", &options, NULL), SIRIX_OK);
+    assert_true(options.insecure);
+    assert_int_equal(parse("--data d --listen 127.0.0.1:0 --principals p", &options, NULL),
+                     SIRIX_OK);
+}
+
 static void help_and_version_need_no_folder(void **state)
 {
     struct sirix_app_options options;
@@ -114,39 +138,43 @@ static void help_and_version_need_no_folder(void **state)
     assert_int_equal(parse("--check-config", &options, NULL), SIRIX_INVALID);
 }
 
-static void only_loopback_and_unix_addresses_are_listened_at(void **state)
+static void addresses_are_told_that_only_this_machine_reaches(void **state)
 {
     const struct {
         const char *address;
         enum sirix_status status;
+        bool is_here;
     } cases[] = {
-        {"unix:/a", SIRIX_OK},
-        {"unix:a", SIRIX_OK},
-        {"unix:", SIRIX_INVALID},
-        {"127.0.0.1:50051", SIRIX_OK},
-        {"127.255.0.9:0", SIRIX_OK},
-        {"[::1]:1", SIRIX_OK},
-        {"::1:1", SIRIX_OK},
-        {"localhost:65535", SIRIX_OK},
-        {"localhost:65536", SIRIX_INVALID},
-        {"localhost:", SIRIX_INVALID},
-        {"localhost:-1", SIRIX_INVALID},
-        {"localhost", SIRIX_INVALID},
-        {":5", SIRIX_INVALID},
-        {"", SIRIX_INVALID},
-        {"0.0.0.0:1", SIRIX_INVALID},
-        {"[::]:1", SIRIX_INVALID},
-        {"[::ffff:127.0.0.1]:1", SIRIX_INVALID},
-        {"192.168.0.1:1", SIRIX_INVALID},
-        {"localhost.evil.example:1", SIRIX_INVALID},
-        {"127.0.0.1.nip.io:1", SIRIX_INVALID},
-        {"2130706433:1", SIRIX_INVALID},
-        {"dns:///localhost:1", SIRIX_INVALID},
+        {"unix:/a", SIRIX_OK, true},
+        {"unix:a", SIRIX_OK, true},
+        {"unix:", SIRIX_INVALID, false},
+        {"127.0.0.1:50051", SIRIX_OK, true},
+        {"127.255.0.9:0", SIRIX_OK, true},
+        {"[::1]:1", SIRIX_OK, true},
+        {"::1:1", SIRIX_OK, true},
+        {"localhost:65535", SIRIX_OK, true},
+        {"localhost:65536", SIRIX_INVALID, false},
+        {"localhost:", SIRIX_INVALID, false},
+        {"localhost:-1", SIRIX_INVALID, false},
+        {"localhost", SIRIX_INVALID, false},
+        {":5", SIRIX_INVALID, false},
+        {"", SIRIX_INVALID, false},
+        {"0.0.0.0:1", SIRIX_OK, false},
+        {"[::]:1", SIRIX_OK, false},
+        {"[::ffff:127.0.0.1]:1", SIRIX_OK, false},
+        {"192.168.0.1:1", SIRIX_OK, false},
+        {"localhost.evil.example:1", SIRIX_OK, false},
+        {"127.0.0.1.nip.io:1", SIRIX_OK, false},
+        {"2130706433:1", SIRIX_OK, false},
+        {"dns:///localhost:1", SIRIX_INVALID, false},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        if (sirix_app_address_check(cases[i].address, NULL) != cases[i].status) {
+        bool is_here = false;
+
+        if (sirix_app_address_check(cases[i].address, &is_here, NULL) != cases[i].status ||
+            is_here != cases[i].is_here) {
             fail_msg("address '%s'", cases[i].address);
         }
     }
@@ -158,8 +186,9 @@ int main(void)
         cmocka_unit_test(the_data_folder_alone_is_enough),
         cmocka_unit_test(values_come_with_a_space_or_an_equals_sign),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(beyond_this_machine_it_takes_tls_and_principals_or_a_word),
         cmocka_unit_test(help_and_version_need_no_folder),
-        cmocka_unit_test(only_loopback_and_unix_addresses_are_listened_at),
+        cmocka_unit_test(addresses_are_told_that_only_this_machine_reaches),
     };
     return cmocka_run_group_tests_name("app arguments", tests, NULL, NULL);
 }
