@@ -289,3 +289,14 @@ void sirix_backend_query_close(struct sirix_query_stream *stream)
 {
     sirix_query_stream_close(stream);
 }
+
+enum sirix_status sirix_backend_sql_next(struct sirix_sql_stream *stream,
+                                         struct sirix_sql_part *out_part, struct sirix_error *err)
+{
+    return sirix_sql_stream_next(stream, out_part, err);
+}
+
+void sirix_backend_sql_close(struct sirix_sql_stream *stream)
+{
+    sirix_sql_stream_close(stream);
+}

@@ -44,6 +44,7 @@ void sirix_backend_release(const void *answer);
     X(create_branch, const struct sirix_create_branch_request, struct sirix_create_branch_result)  \
     X(diff, const struct sirix_diff_request, struct sirix_diff_stream)                             \
     X(query, const struct sirix_query_request, struct sirix_query_stream)                          \
+    X(sql, const struct sirix_sql_request, struct sirix_sql_stream)                                \
     X(update_query, const struct sirix_update_query_request, struct sirix_update_query_result)
 
 /* X(name, request type, answer type): the same, and the answer is the caller's struct. */
@@ -121,5 +122,11 @@ enum sirix_status sirix_backend_query_next(struct sirix_query_stream *stream,
                                            struct sirix_query_part *out_part,
                                            struct sirix_error *err) SIRIX_MUST_CHECK;
 void sirix_backend_query_close(struct sirix_query_stream *stream);
+
+/* The parts of rows; see sirix_sql_stream_next(). */
+enum sirix_status sirix_backend_sql_next(struct sirix_sql_stream *stream,
+                                         struct sirix_sql_part *out_part,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+void sirix_backend_sql_close(struct sirix_sql_stream *stream);
 
 #endif

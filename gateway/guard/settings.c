@@ -62,10 +62,10 @@ const struct sirix_setting sirix_settings_table[] = {
     {"auditLogPath", AT(audit_log_path), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
      "files of the audit log stand beside it; not given: DIR/audit/, with storage stderr"},
     {"tokenFile", AT(token_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, false,
-     "static tokens and their rights"},
-    {"sqlDefaultRows", AT(sql_default_rows), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER, false,
+     "token that is shown to the storaged at storage"},
+    {"sqlDefaultRows", AT(sql_default_rows), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER, true,
      "rows of an SQL answer"},
-    {"sqlMaxRows", AT(sql_max_rows), "1000", 1, 100000, NULL, SIRIX_SETTING_NUMBER, false,
+    {"sqlMaxRows", AT(sql_max_rows), "1000", 1, 100000, NULL, SIRIX_SETTING_NUMBER, true,
      "rows that a call may ask for"},
 };
 const size_t sirix_settings_count = sizeof(sirix_settings_table) / sizeof(sirix_settings_table[0]);

@@ -237,7 +237,12 @@ struct sirix_bytes sirix_answer_clean(struct sirix_answer *answer, struct sirix_
 void sirix_answer_stored(struct sirix_answer *answer, struct sirix_json_node *object,
                          const char *name, struct sirix_bytes plain)
 {
-    sirix_answer_set(answer, object, name, string_node(answer, sirix_answer_clean(answer, plain)));
+    sirix_answer_set(answer, object, name, sirix_answer_text(answer, plain));
+}
+
+struct sirix_json_node *sirix_answer_text(struct sirix_answer *answer, struct sirix_bytes plain)
+{
+    return string_node(answer, sirix_answer_clean(answer, plain));
 }
 
 /* All strings and names of a value that was just read. */
@@ -335,6 +340,8 @@ static void add_limits(struct sirix_answer *answer, struct sirix_json_node *root
         {SIRIX_ANSWER_LIMIT_STRINGS, "maxStringValueLength"},
         {SIRIX_ANSWER_LIMIT_SHOWN, "sanitizeOutput"},
         {SIRIX_ANSWER_LIMIT_ASKED, "limit"},
+        {SIRIX_ANSWER_LIMIT_SQL_DEFAULT, "sqlDefaultRows"},
+        {SIRIX_ANSWER_LIMIT_SQL_MAX, "sqlMaxRows"},
     };
     struct sirix_json_node *array = sirix_answer_array(answer);
 

@@ -29,11 +29,13 @@
 
 /* What limitsApplied may name, as bits. */
 enum sirix_answer_limit {
-    SIRIX_ANSWER_LIMIT_ITEMS = 1,   /* maxResultSize */
-    SIRIX_ANSWER_LIMIT_BYTES = 2,   /* maxResultBytes */
-    SIRIX_ANSWER_LIMIT_STRINGS = 4, /* maxStringValueLength */
-    SIRIX_ANSWER_LIMIT_SHOWN = 8,   /* sanitizeOutput: something was made visible. */
-    SIRIX_ANSWER_LIMIT_ASKED = 16,  /* A lower limit in the arguments. */
+    SIRIX_ANSWER_LIMIT_ITEMS = 1,        /* maxResultSize */
+    SIRIX_ANSWER_LIMIT_BYTES = 2,        /* maxResultBytes */
+    SIRIX_ANSWER_LIMIT_STRINGS = 4,      /* maxStringValueLength */
+    SIRIX_ANSWER_LIMIT_SHOWN = 8,        /* sanitizeOutput: something was made visible. */
+    SIRIX_ANSWER_LIMIT_ASKED = 16,       /* A lower limit in the arguments. */
+    SIRIX_ANSWER_LIMIT_SQL_DEFAULT = 32, /* sqlDefaultRows */
+    SIRIX_ANSWER_LIMIT_SQL_MAX = 64,     /* sqlMaxRows */
 };
 
 struct sirix_answer {
@@ -87,6 +89,9 @@ void sirix_answer_printf(struct sirix_answer *answer, struct sirix_json_node *ob
 /* Stored plain text. */
 void sirix_answer_stored(struct sirix_answer *answer, struct sirix_json_node *object,
                          const char *name, struct sirix_bytes plain);
+
+/* The same as a value that is not placed. */
+struct sirix_json_node *sirix_answer_text(struct sirix_answer *answer, struct sirix_bytes plain);
 
 /* Makes stored plain text fit for a name of a member or a value, as a canonical text. */
 struct sirix_bytes sirix_answer_clean(struct sirix_answer *answer, struct sirix_bytes plain);

@@ -178,3 +178,35 @@ unsigned sirix_mcp_limit_reason(const struct sirix_mcp_call *call, uint64_t limi
     return limit < call->server->settings->max_result_size ? SIRIX_ANSWER_LIMIT_ASKED
                                                            : SIRIX_ANSWER_LIMIT_ITEMS;
 }
+
+enum sirix_status sirix_mcp_scope(struct sirix_mcp_call *call, struct sirix_scope *out,
+                                  struct sirix_error *err)
+{
+    const struct sirix_access *access = &call->server->settings->access;
+    struct sirix_scope_rule *rules = NULL;
+    void *memory = NULL;
+    enum sirix_status status =
+        sirix_arena_calloc(call->arena, access->rule_count, sizeof(*rules), &memory, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    rules = memory;
+    for (size_t i = 0; i < access->rule_count; i++) {
+        rules[i] = (struct sirix_scope_rule){
+            .database = access->rules[i].database,
+            .resources = access->rules[i].resources.names,
+            .resource_count = access->rules[i].resources.count,
+        };
+    }
+    *out = (struct sirix_scope){
+        .has_allow_databases = access->allow_databases.is_given,
+        .allow_databases = access->allow_databases.names,
+        .allow_database_count = access->allow_databases.count,
+        .deny_databases = access->deny_databases.names,
+        .deny_database_count = access->deny_databases.count,
+        .allow_resources = rules,
+        .allow_resource_count = access->rule_count,
+    };
+    return SIRIX_OK;
+}

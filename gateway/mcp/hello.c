@@ -7,7 +7,7 @@
 #include "mcp/notify.h"
 #include "mcp/tools.h"
 
-enum { INSTRUCTIONS_BYTES_MAX = 1500 };
+enum { INSTRUCTIONS_BYTES_MAX = 2000 };
 
 bool sirix_mcp_can_watch(const struct sirix_mcp_request *request)
 {
@@ -59,6 +59,17 @@ static enum sirix_status put_instructions(struct sirix_put *put,
               "show sirix_diff from that label; sirix_revert to it undoes everything. ",
         (unsigned long long)settings->max_result_size,
         (unsigned long long)settings->max_result_bytes);
+    if (status == SIRIX_OK &&
+        sirix_mcp_tool_find(request->server, sirix_bytes_from_str("store_query")) != NULL) {
+        status = sirix_buf_printf(
+            &text, err,
+            " A question that no other tool answers can be asked in SQL: store_query takes one "
+            "statement over the same data. It is read-only, and its answers are capped at %llu "
+            "rows (limit: up to %llu); catalog_tables, catalog_describe and catalog_search tell "
+            "what can be asked.",
+            (unsigned long long)settings->sql_default_rows,
+            (unsigned long long)settings->sql_max_rows);
+    }
     if (status == SIRIX_OK) {
         sirix_put_plain(put, "instructions", sirix_buf_view(&text));
     }

@@ -393,6 +393,12 @@ const struct sirix_mcp_resource sirix_product_resources[] = {
      .mime_type = JSON_TYPE,
      .read = read_snapshots,
      .state = state_of_resource},
+    {.uri = "sirix:///docs/sql",
+     .name = "sql",
+     .title = "Ask the store a question nobody anticipated",
+     .description = "How to ask in SQL with store_query, with examples.",
+     .mime_type = "text/markdown",
+     .read = sirix_product_sql_page},
 };
 const size_t sirix_product_resource_count =
     sizeof(sirix_product_resources) / sizeof(sirix_product_resources[0]);

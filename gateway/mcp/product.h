@@ -14,6 +14,11 @@ enum sirix_status sirix_product_complete(struct sirix_mcp_request *request,
                                          struct sirix_mcp_completion *completion,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* The page about SQL. */
+enum sirix_status sirix_product_sql_page(struct sirix_mcp_request *request,
+                                         const struct sirix_uri_values *values,
+                                         struct sirix_put *put, struct sirix_error *err);
+
 /* Options of a call of the storage that belongs to a request but to no tool. */
 struct sirix_call_options sirix_product_options(const struct sirix_mcp_request *request);
 

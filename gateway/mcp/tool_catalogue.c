@@ -212,6 +212,8 @@ enum sirix_status sirix_tool_create_resource(struct sirix_mcp_call *call, struct
 
 /* --- status ------------------------------------------------------------------------------------- */
 
+enum { US_PER_S = 1000 * 1000 };
+
 static void add_limits(struct sirix_answer *answer, const struct sirix_settings *settings)
 {
     struct sirix_json_node *limits = sirix_answer_object(answer);
@@ -219,9 +221,29 @@ static void add_limits(struct sirix_answer *answer, const struct sirix_settings 
     sirix_answer_u64(answer, limits, "maxResultSize", settings->max_result_size);
     sirix_answer_u64(answer, limits, "maxResultBytes", settings->max_result_bytes);
     sirix_answer_u64(answer, limits, "maxStringValueLength", settings->max_string_value_length);
+    sirix_answer_u64(answer, limits, "sqlDefaultRows", settings->sql_default_rows);
+    sirix_answer_u64(answer, limits, "sqlMaxRows", settings->sql_max_rows);
     sirix_answer_u64(answer, limits, "queryTimeoutMs", settings->query_timeout_ms);
     sirix_answer_u64(answer, limits, "writeTimeoutMs", settings->write_timeout_ms);
     sirix_answer_set(answer, answer->body, "limits", limits);
+}
+
+/* How many databases there are is told only to who may see all of them. */
+static void add_counts(struct sirix_mcp_call *call, const struct sirix_server_status *state)
+{
+    const struct sirix_access *access = &call->server->settings->access;
+    struct sirix_answer *answer = &call->answer;
+    struct sirix_json_node *counts = sirix_answer_object(answer);
+
+    if (!access->allow_databases.is_given && access->deny_databases.count == 0) {
+        sirix_answer_u64(answer, counts, "databases", state->databases);
+        sirix_answer_u64(answer, counts, "databasesOpen", state->databases_open);
+    }
+    sirix_answer_u64(answer, counts, "callsRunning", state->calls_running);
+    sirix_answer_u64(answer, counts, "writesWaiting", state->writes_waiting);
+    sirix_answer_u64(answer, counts, "callsTotal", state->calls_total);
+    sirix_answer_u64(answer, counts, "commitsTotal", state->commits_total);
+    sirix_answer_set(answer, answer->body, "counts", counts);
 }
 
 enum sirix_status sirix_tool_status(struct sirix_mcp_call *call, struct sirix_error *err)
@@ -247,6 +269,12 @@ enum sirix_status sirix_tool_status(struct sirix_mcp_call *call, struct sirix_er
     sirix_answer_str(answer, answer->body, "protocolVersion",
                      sirix_mcp_version_name(call->context->version));
     sirix_answer_bool(answer, answer->body, "readOnly", call->server->settings->read_only);
+    sirix_answer_str(answer, answer->body, "health", state->draining ? "draining" : "ok");
+    sirix_answer_u64(answer, answer->body, "uptimeSeconds",
+                     state->now_us < state->started_at_us
+                         ? 0
+                         : (state->now_us - state->started_at_us) / US_PER_S);
+    add_counts(call, state);
     add_limits(answer, call->server->settings);
     sirix_answer_set(answer, answer->body, "storage", storage);
     sirix_backend_release(state);

@@ -44,39 +44,6 @@ static const char *or_null(const char *name)
     return name[0] == '\0' ? NULL : name;
 }
 
-/* The allow and deny lists as storaged wants them: the engine looks at them wherever it opens something. */
-static enum sirix_status make_scope(struct sirix_mcp_call *call, struct sirix_scope *out,
-                                    struct sirix_error *err)
-{
-    const struct sirix_access *access = &call->server->settings->access;
-    struct sirix_scope_rule *rules = NULL;
-    void *memory = NULL;
-    enum sirix_status status =
-        sirix_arena_calloc(call->arena, access->rule_count, sizeof(*rules), &memory, err);
-
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    rules = memory;
-    for (size_t i = 0; i < access->rule_count; i++) {
-        rules[i] = (struct sirix_scope_rule){
-            .database = access->rules[i].database,
-            .resources = access->rules[i].resources.names,
-            .resource_count = access->rules[i].resources.count,
-        };
-    }
-    *out = (struct sirix_scope){
-        .has_allow_databases = access->allow_databases.is_given,
-        .allow_databases = access->allow_databases.names,
-        .allow_database_count = access->allow_databases.count,
-        .deny_databases = access->deny_databases.names,
-        .deny_database_count = access->deny_databases.count,
-        .allow_resources = rules,
-        .allow_resource_count = access->rule_count,
-    };
-    return SIRIX_OK;
-}
-
 /* --- sirix_query -------------------------------------------------------------------------------- */
 
 struct asking {
@@ -126,7 +93,7 @@ static enum sirix_status take_query(struct asking *a, struct sirix_error *err)
         sirix_error_set_field(err, "database");
     }
     if (status == SIRIX_OK) {
-        status = make_scope(call, &a->scope, err);
+        status = sirix_mcp_scope(call, &a->scope, err);
     }
     if (status != SIRIX_OK) {
         return status;
@@ -378,7 +345,7 @@ enum sirix_status sirix_tool_update_query(struct sirix_mcp_call *call, struct si
         status = fail_missing(err, "resource");
     }
     if (status == SIRIX_OK) {
-        status = make_scope(call, &scope, err);
+        status = sirix_mcp_scope(call, &scope, err);
     }
     if (status == SIRIX_OK) {
         request.scope = &scope;

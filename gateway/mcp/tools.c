@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "mcp/schemas.h"
+#include "mcp/schemas_sql.h"
 
 /* An any-typed member: no type, but said what it is. */
 #define ANY(name, description) "\"" name "\":{\"description\":\"" description "\"}"
@@ -254,22 +254,93 @@ const struct sirix_mcp_tool
                 {
                     .name = "status",
                     .title = "State of the server",
-                    .description = "Show the state of gateway and storage: versions, read-only or "
-                                   "not, limits.",
+                    .description = "Show the state of gateway and storage: versions, uptime, "
+                                   "counts, health, read-only or not, limits.",
                     .input_schema =
                         "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}",
-                    .output_schema = SIRIX_OUTPUT(
-                        "\"version\",\"readOnly\"",
-                        SIRIX_O_STRING("version") "," SIRIX_O_STRING(
-                            "protocolVersion") "," SIRIX_O_BOOLEAN("readOnly") ","
-                                                                               "\"limits\":{"
-                                                                               "\"type\":"
-                                                                               "\"object\"},"
-                                                                               "\"storage\":{"
-                                                                               "\"type\":"
-                                                                               "\"object\"}"),
+                    .output_schema =
+                        SIRIX_OUTPUT(
+                            "\"version\",\"readOnly\"",
+                            SIRIX_O_STRING("health") "," SIRIX_O_INTEGER(
+                                "uptimeSeconds") ",\"counts\":"
+                                                 "{\"type\":\"object\"}," SIRIX_O_STRING("version") "," SIRIX_O_STRING(
+                                                     "protocolVersion") "," SIRIX_O_BOOLEAN("readOn"
+                                                                                            "ly") ","
+                                                                                                  "\"limits\":{"
+                                                                                                  "\"type\":"
+                                                                                                  "\"object\"},"
+                                                                                                  "\"storage\":{"
+                                                                                                  "\"type\":"
+                                                                                                  "\"object\"}"),
                     .is_idempotent = true,
                     .run = sirix_tool_status,
+                },
+                {
+                    .name = "store_query",
+                    .title = "Ask in SQL",
+                    .description =
+                        "Ask the store a question that no other tool answers: one read-only "
+                        "statement of SQL (SQLite's dialect) over the same data, rows back. Every "
+                        "array of objects is a table: users is resource users, \"users/orders\" "
+                        "the arrays orders in it, \"db/users\" that of a database; users('label') "
+                        "or WHERE revision = 42 is an earlier state. Relations: databases, "
+                        "resources, snapshots, branches, revisions('db', 'res'), nodes('db', "
+                        "'res'), changes('db', 'res', from, to), history('db', 'res', node_key), "
+                        "paths('db', 'res'), information_schema.tables and .columns. Example: "
+                        "SELECT name, count(*) FROM users GROUP BY name ORDER BY 2 DESC. Answers "
+                        "are capped: check truncated before taking an end for the end. It cannot "
+                        "write.",
+                    .input_schema = SIRIX_INPUT(
+                        "\"sql\"", "\"sql\":{\"type\":\"string\",\"description\":\"One "
+                                   "statement that reads\"},\"limit\":{\"type\":\"integer\","
+                                   "\"minimum\":1,\"description\":\"Rows at most; up to the "
+                                   "server's ceiling\"}," SIRIX_SQL_P_DATABASE),
+                    .output_schema = SIRIX_SQL_QUERY_OUTPUT,
+                    .is_idempotent = true,
+                    .has_status = true,
+                    .run = sirix_tool_store_query,
+                },
+                {
+                    .name = "catalog_tables",
+                    .title = "List tables",
+                    .description =
+                        "List the tables and relations that store_query can ask, with what a row "
+                        "of each is.",
+                    .input_schema = SIRIX_INPUT("", SIRIX_SQL_P_DATABASE "," SIRIX_SQL_P_LIMIT),
+                    .output_schema = SIRIX_SQL_TABLES_OUTPUT,
+                    .is_idempotent = true,
+                    .has_status = true,
+                    .run = sirix_tool_catalog_tables,
+                },
+                {
+                    .name = "catalog_describe",
+                    .title = "Describe a table",
+                    .description =
+                        "Show the columns of one table or relation of store_query: name, type, "
+                        "what it holds. Hidden columns are arguments; SELECT * leaves them out.",
+                    .input_schema = SIRIX_INPUT(
+                        "\"table\"", "\"table\":{\"type\":\"string\",\"description\":\"Its name, "
+                                     "without quotes, such as users/orders\"}," SIRIX_SQL_P_DATABASE
+                                     "," SIRIX_SQL_P_LIMIT),
+                    .output_schema = SIRIX_SQL_DESCRIBE_OUTPUT,
+                    .is_idempotent = true,
+                    .has_status = true,
+                    .run = sirix_tool_catalog_describe,
+                },
+                {
+                    .name = "catalog_search",
+                    .title = "Search the catalogue",
+                    .description =
+                        "Find tables, columns and paths by words in their names and meanings, when "
+                        "you do not know what the data is called. All words must occur.",
+                    .input_schema = SIRIX_INPUT(
+                        "\"words\"",
+                        "\"words\":{\"type\":\"string\",\"description\":\"Words, with "
+                        "spaces between\"}," SIRIX_SQL_P_DATABASE "," SIRIX_SQL_P_LIMIT),
+                    .output_schema = SIRIX_SQL_SEARCH_OUTPUT,
+                    .is_idempotent = true,
+                    .has_status = true,
+                    .run = sirix_tool_catalog_search,
                 },
                 {
                     .name = "sirix_create_snapshot",

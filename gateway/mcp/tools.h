@@ -22,6 +22,9 @@ struct sirix_mcp_tool {
     bool writes;               /* Listed and callable in read-write mode only. */
     bool is_destructive;
     bool is_idempotent;
+    bool creates; /* Makes databases or resources: only some callers may. */
+    const char *target; /* The argument that names the branch it writes to; NULL: to none. */
+    bool has_status; /* Its answers have `status`, and what it refuses is structured: mcp/sql.h. */
     /* Fills call->answer, or call->content. */
     enum sirix_status (*run)(struct sirix_mcp_call *call, struct sirix_error *err);
 };
@@ -102,6 +105,10 @@ enum sirix_status sirix_mcp_view(const struct sirix_mcp_call *call, struct sirix
 enum sirix_status sirix_mcp_write_options(const struct sirix_mcp_call *call,
                                           struct sirix_write_options *out,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+/* The allow and deny lists as storaged wants them: it looks at them wherever it opens something. */
+enum sirix_status sirix_mcp_scope(struct sirix_mcp_call *call, struct sirix_scope *out,
+                                  struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* The same of a call that makes no revision: nothing would keep the message, and for whom it is done. */
 enum sirix_status sirix_mcp_label_options(const struct sirix_mcp_call *call,
                                           struct sirix_write_options *out,
@@ -127,6 +134,10 @@ enum sirix_status sirix_tool_query(struct sirix_mcp_call *call, struct sirix_err
 enum sirix_status sirix_tool_update_query(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_list_snapshots(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_create_snapshot(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_store_query(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_catalog_tables(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_catalog_describe(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_catalog_search(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_delete_snapshot(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_list_branches(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_create_branch(struct sirix_mcp_call *call, struct sirix_error *err);

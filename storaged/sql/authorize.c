@@ -154,6 +154,19 @@ static bool is_internal(const char *table)
     return false;
 }
 
+/* Lists that tell of the catalogue as it is when the statement begins. */
+static bool tells_of_facts(const char *table)
+{
+    static const char *const names[] = {"resources", "snapshots", "branches", "tables", "columns"};
+
+    for (size_t i = 0; table != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcasecmp(table, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *action_name(int action)
 {
     switch (action) {
@@ -203,6 +216,7 @@ int sirix_sql_authorize(void *context, int action, const char *first, const char
         return SQLITE_DENY;
     case SQLITE_READ:
         if (!is_internal(first)) {
+            session->facts_wanted = session->facts_wanted || tells_of_facts(first);
             return SQLITE_OK;
         }
         (void)snprintf(session->refused, sizeof(session->refused),

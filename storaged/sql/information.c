@@ -1,11 +1,16 @@
 /* information_schema.tables and .columns: built-in relations, then the tables of every resource. */
 #include <string.h>
 
+#include "sql/facts.h"
 #include "sql/list.h"
 
 #define COLUMN(title, kind, text)                                                                  \
     {                                                                                              \
         .name = (title), .type = (kind), .meaning = (text)                                         \
+    }
+#define NAME(title, text)                                                                          \
+    {                                                                                              \
+        .name = (title), .type = "text", .filter = true, .meaning = (text)                         \
     }
 
 const struct sirix_sql_list *const sirix_sql_lists[] = {
@@ -42,17 +47,109 @@ static enum sirix_status add_table(struct sirix_sql_list_scan *scan, const char 
     return sirix_sql_list_add(scan, values, sizeof(values) / sizeof(values[0]), err);
 }
 
-static enum sirix_status tables_of(void *context, struct sirix_bytes database,
-                                   struct sirix_bytes resource, bool *stop, struct sirix_error *err)
-{
-    struct sirix_sql_list_scan *scan = context;
-    const struct sirix_sql_schema *schema = NULL;
-    enum sirix_status status = sirix_sql_schema_of(scan->session, database, resource, &schema, err);
+/* --- Resources in turn, some a page ------------------------------------------------------------------ */
 
-    (void)stop;
-    if (status == SIRIX_NOT_FOUND) {
-        return SIRIX_OK; /* Dropped since it was listed. */
+enum { PAGE_RESOURCES = 64 };
+
+/* Where a list is. */
+struct resource_at {
+    const struct sirix_sql_facts *facts;
+    const struct sirix_sql_resource *resource;
+};
+
+typedef enum sirix_status (*add_schema_fn)(struct sirix_sql_list_scan *scan,
+                                           const struct sirix_sql_schema *schema,
+                                           struct sirix_error *err);
+
+static void end_resources(struct sirix_sql_list_scan *scan)
+{
+    sqlite3_free(scan->state);
+    scan->state = NULL;
+}
+
+static enum sirix_status begin_resources(struct sirix_sql_list_scan *scan, struct sirix_error *err)
+{
+    const struct sirix_sql_facts *facts = NULL;
+    enum sirix_status status = sirix_sql_facts_all(scan->session, &facts, err);
+
+    if (status != SIRIX_OK) {
+        return status;
     }
+    struct resource_at *at = sqlite3_malloc64(sizeof(*at));
+    if (at == NULL) {
+        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_LIMIT,
+                                 "the statement needs more memory than it may have");
+    }
+    *at = (struct resource_at){.facts = facts, .resource = facts == NULL ? NULL : facts->resources};
+    scan->state = at;
+    return SIRIX_OK;
+}
+
+/* A table's name begins with its resource's: what was asked for may leave a resource out. */
+static bool may_have(const struct sirix_sql_list_scan *scan, const struct resource_at *at)
+{
+    const struct sirix_bytes table = sirix_sql_list_given(scan, 1);
+    const struct sirix_bytes database = scan->session->wanted->database;
+    const struct sirix_bytes resource = at->resource->name;
+
+    return (database.len == 0 || sirix_bytes_equal(database, at->facts->database)) &&
+           (table.len == 0 ||
+            (table.len >= resource.len && memcmp(table.data, resource.data, resource.len) == 0));
+}
+
+static enum sirix_status add_one(struct sirix_sql_list_scan *scan, const struct resource_at *at,
+                                 add_schema_fn add, struct sirix_error *err)
+{
+    struct sirix_sql_schema schema = {0};
+    struct sirix_error inner = {0};
+    enum sirix_status status = sirix_sql_schema_look(
+        scan->session, at->facts->database, at->resource->name, &scan->arena, &schema, &inner);
+
+    if (status == SIRIX_NOT_FOUND || status == SIRIX_CORRUPT) {
+        return SIRIX_OK; /* Dropped since, or damaged: the others are told of. */
+    }
+    if (status != SIRIX_OK) {
+        if (err != NULL) {
+            *err = inner;
+        }
+        return status;
+    }
+    return add(scan, &schema, err);
+}
+
+static enum sirix_status each_resource(struct sirix_sql_list_scan *scan, add_schema_fn add,
+                                       struct sirix_error *err)
+{
+    struct resource_at *at = scan->state;
+    enum sirix_status status = SIRIX_OK;
+    size_t looked_at = 0;
+
+    while (status == SIRIX_OK && at->facts != NULL && looked_at < PAGE_RESOURCES) {
+        if (at->resource == NULL) {
+            at->facts = at->facts->next;
+            at->resource = at->facts == NULL ? NULL : at->facts->resources;
+            continue;
+        }
+        if (may_have(scan, at)) {
+            status = add_one(scan, at, add, err);
+            looked_at++;
+        }
+        if (status == SIRIX_OK) {
+            status = sirix_sql_check(scan->session, err);
+        }
+        at->resource = at->resource->next;
+    }
+    if (status == SIRIX_OK) {
+        scan->done = at->facts == NULL;
+    }
+    return status;
+}
+
+static enum sirix_status tables_of(struct sirix_sql_list_scan *scan,
+                                   const struct sirix_sql_schema *schema, struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
     for (size_t i = 0; status == SIRIX_OK && i < schema->count; i++) {
         status = add_table(scan, "main", schema->tables[i].name, schema->tables[i].database,
                            schema->tables[i].resource, "BASE TABLE",
@@ -63,12 +160,11 @@ static enum sirix_status tables_of(void *context, struct sirix_bytes database,
     return status;
 }
 
-static enum sirix_status tables_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
+static enum sirix_status built_in_tables(struct sirix_sql_list_scan *scan, struct sirix_error *err)
 {
     const struct sirix_bytes nothing = {0};
     enum sirix_status status = SIRIX_OK;
 
-    scan->done = true;
     for (size_t i = 0; sirix_sql_lists[i] != NULL && status == SIRIX_OK; i++) {
         status = add_table(scan, "main", sirix_sql_lists[i]->name, nothing, nothing,
                            sirix_sql_lists[i]->required == 0 ? "SYSTEM VIEW" : "FUNCTION",
@@ -78,10 +174,12 @@ static enum sirix_status tables_page(struct sirix_sql_list_scan *scan, struct si
         status = add_table(scan, "information_schema", schema_lists[i]->name, nothing, nothing,
                            "SYSTEM VIEW", schema_lists[i]->meaning, err);
     }
-    return status == SIRIX_OK
-               ? sirix_sql_each_resource(scan->session, scan->session->wanted->database, tables_of,
-                                         scan, err)
-               : status;
+    return status == SIRIX_OK ? begin_resources(scan, err) : status;
+}
+
+static enum sirix_status tables_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
+{
+    return scan->state == NULL ? built_in_tables(scan, err) : each_resource(scan, tables_of, err);
 }
 
 const struct sirix_sql_list sirix_sql_list_tables = {
@@ -89,13 +187,14 @@ const struct sirix_sql_list sirix_sql_list_tables = {
     .meaning = "One row a table or relation that can be asked.",
     .form = "information_schema.tables",
     .columns = {COLUMN("table_schema", "text", "main, or information_schema."),
-                COLUMN("table_name", "text", "Its name; quote it: \"users/orders\"."),
+                NAME("table_name", "Its name; quote it: \"users/orders\"."),
                 COLUMN("table_type", "text",
                        "BASE TABLE, SYSTEM VIEW, or FUNCTION: with arguments."),
                 COLUMN("database", "text", "The database of a table."),
                 COLUMN("resource", "text", "The resource of a table."),
                 COLUMN("meaning", "text", "What a row is.")},
     .page = tables_page,
+    .end = end_resources,
 };
 
 /* --- Columns -------------------------------------------------------------------------------------- */
@@ -181,60 +280,62 @@ static const char *column_type(const struct sirix_sql_member *column)
     }
 }
 
-static enum sirix_status columns_of(void *context, struct sirix_bytes database,
-                                    struct sirix_bytes resource, bool *stop,
-                                    struct sirix_error *err)
+static enum sirix_status columns_of_table(struct sirix_sql_list_scan *scan,
+                                          struct sirix_sql_table table, struct sirix_error *err)
 {
-    struct sirix_sql_list_scan *scan = context;
-    const struct sirix_bytes wanted = sirix_sql_list_given(scan, 1);
-    const struct sirix_sql_schema *schema = NULL;
-    enum sirix_status status = sirix_sql_schema_of(scan->session, database, resource, &schema, err);
+    /* A copy: its columns live as long as the page. */
+    enum sirix_status status = sirix_sql_table_columns(&scan->arena, &table, err);
 
-    (void)stop;
-    if (status == SIRIX_NOT_FOUND) {
-        return SIRIX_OK; /* Dropped since it was listed. */
+    for (size_t j = 0; status == SIRIX_OK && j < table.column_count; j++) {
+        const struct column_row row = {
+            .schema = "main",
+            .table = table.name,
+            .name = table.columns[j].name,
+            .type = column_type(&table.columns[j]),
+            .position = j,
+            .hidden = table.columns[j].hidden,
+            .meaning = source_meaning(table.columns[j].source),
+            .database = table.database,
+        };
+
+        status = add_column(scan, &row, err);
     }
+    return status;
+}
+
+static enum sirix_status columns_of(struct sirix_sql_list_scan *scan,
+                                    const struct sirix_sql_schema *schema, struct sirix_error *err)
+{
+    const struct sirix_bytes wanted = sirix_sql_list_given(scan, 1);
+    enum sirix_status status = SIRIX_OK;
+
     for (size_t i = 0; status == SIRIX_OK && i < schema->count; i++) {
-        struct sirix_sql_table *table = &schema->tables[i];
-        const struct sirix_bytes name = {.data = table->name, .len = strlen(table->name)};
+        const char *name = schema->tables[i].name;
 
-        if (wanted.len != 0 && !sirix_bytes_equal(wanted, name)) {
-            continue;
-        }
-        status = sirix_sql_table_columns(scan->session, table, err);
-        for (size_t j = 0; status == SIRIX_OK && j < table->column_count; j++) {
-            const struct column_row row = {
-                .schema = "main",
-                .table = table->name,
-                .name = table->columns[j].name,
-                .type = column_type(&table->columns[j]),
-                .position = j,
-                .hidden = table->columns[j].hidden,
-                .meaning = source_meaning(table->columns[j].source),
-                .database = table->database,
-            };
-
-            status = add_column(scan, &row, err);
+        if (wanted.len == 0 ||
+            sirix_bytes_equal(wanted, (struct sirix_bytes){.data = name, .len = strlen(name)})) {
+            status = columns_of_table(scan, schema->tables[i], err);
         }
     }
     return status;
 }
 
-static enum sirix_status columns_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
+static enum sirix_status built_in_columns(struct sirix_sql_list_scan *scan, struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
 
-    scan->done = true;
     for (size_t i = 0; sirix_sql_lists[i] != NULL && status == SIRIX_OK; i++) {
         status = columns_of_list(scan, "main", sirix_sql_lists[i], err);
     }
     for (size_t i = 0; schema_lists[i] != NULL && status == SIRIX_OK; i++) {
         status = columns_of_list(scan, "information_schema", schema_lists[i], err);
     }
-    return status == SIRIX_OK
-               ? sirix_sql_each_resource(scan->session, scan->session->wanted->database, columns_of,
-                                         scan, err)
-               : status;
+    return status == SIRIX_OK ? begin_resources(scan, err) : status;
+}
+
+static enum sirix_status columns_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
+{
+    return scan->state == NULL ? built_in_columns(scan, err) : each_resource(scan, columns_of, err);
 }
 
 const struct sirix_sql_list sirix_sql_list_columns = {
@@ -242,10 +343,7 @@ const struct sirix_sql_list sirix_sql_list_columns = {
     .meaning = "One row a column of a table or relation.",
     .form = "information_schema.columns",
     .columns = {COLUMN("table_schema", "text", "main, or information_schema."),
-                {.name = "table_name",
-                 .type = "text",
-                 .filter = true,
-                 .meaning = "The table or relation."},
+                NAME("table_name", "The table or relation."),
                 COLUMN("column_name", "text", "Its name."),
                 COLUMN("ordinal_position", "integer", "From 1."),
                 COLUMN("data_type", "text", "text, number, boolean, json, integer or any."),
@@ -254,4 +352,5 @@ const struct sirix_sql_list sirix_sql_list_columns = {
                 COLUMN("database", "text", "The database of a table."),
                 COLUMN("meaning", "text", "What it holds.")},
     .page = columns_page,
+    .end = end_resources,
 };

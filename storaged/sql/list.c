@@ -27,16 +27,21 @@ enum sirix_status sirix_sql_list_add(struct sirix_sql_list_scan *scan,
                                      struct sirix_error *err)
 {
     struct sirix_sql_list_row *row = NULL;
+    size_t columns = 0;
     void *memory = NULL;
-    enum sirix_status status = sirix_arena_calloc(&scan->arena, 1, sizeof(*row), &memory, err);
 
+    while (columns < SIRIX_SQL_LIST_COLUMNS_MAX && scan->list->columns[columns].name != NULL) {
+        columns++;
+    }
+    enum sirix_status status = sirix_arena_calloc(
+        &scan->arena, 1, sizeof(*row) + columns * sizeof(row->values[0]), &memory, err);
     if (status != SIRIX_OK) {
         return status;
     }
     row = memory;
     memcpy(row->values, values, count * sizeof(*values));
     /* An argument that was given is what it was given as. */
-    for (size_t i = 0; i < SIRIX_SQL_LIST_COLUMNS_MAX; i++) {
+    for (size_t i = 0; i < columns; i++) {
         if (scan->is_given[i] && scan->list->columns[i].argument) {
             row->values[i] = scan->given[i];
         }
@@ -159,7 +164,9 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 
             if (constraint->iColumn != column || constraint->op != SQLITE_INDEX_CONSTRAINT_EQ ||
                 !(list->columns[column].argument || list->columns[column].filter) ||
-                (number & (1 << column)) != 0) {
+                (number & (1 << column)) != 0 ||
+                (list->columns[column].filter &&
+                 strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)) {
                 continue;
             }
             if (!constraint->usable && list->columns[column].argument) {
@@ -172,8 +179,13 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
             }
         }
     }
-    return sirix_sql_plan_give(&plan, info, number, number == 0 ? MANY : FEW,
-                               number == 0 ? MANY : FEW);
+    const int rows = number == 0 ? MANY : FEW;
+    for (int column = 0; column < SIRIX_SQL_LIST_COLUMNS_MAX; column++) {
+        if (list->columns[column].costly && (info->colUsed & (UINT64_C(1) << column)) != 0) {
+            number |= SIRIX_SQL_LIST_COSTLY;
+        }
+    }
+    return sirix_sql_plan_give(&plan, info, number, rows, rows);
 }
 
 /* --- Scanning ------------------------------------------------------------------------------------- */
@@ -274,6 +286,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
         (struct sirix_sql_list_scan){.session = table->vtab.session, .list = table->list};
     sirix_arena_init(&cursor->scan.arena, SIRIX_SQL_LIST_PAGE_BYTES_MAX);
     sirix_buf_init(&cursor->scan.cursor, CURSOR_BYTES_MAX);
+    cursor->scan.is_costly = (number & SIRIX_SQL_LIST_COSTLY) != 0;
     cursor->scanning = true;
     cursor->rowid = 1;
     enum sirix_status status = take_given(cursor, number, values, &err);

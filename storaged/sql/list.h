@@ -9,7 +9,8 @@
 #include "sql/value.h"
 
 enum {
-    SIRIX_SQL_LIST_COLUMNS_MAX = 16,
+    SIRIX_SQL_LIST_COLUMNS_MAX = 24,
+    SIRIX_SQL_LIST_COSTLY = 1 << 24, /* In a plan's number: a costly column is asked for. */
     SIRIX_SQL_LIST_ARGUMENTS_MAX = 4,
     SIRIX_SQL_LIST_PAGE_BYTES_MAX = 16 * 1024 * 1024,
 };
@@ -19,12 +20,13 @@ struct sirix_sql_list_column {
     const char *type; /* Of information_schema. */
     bool argument;    /* Hidden, and given in brackets, in this order. */
     bool filter;      /* Visible, and an equality with it is taken: it makes the list shorter. */
+    bool costly;      /* Only found out where it is asked for. */
     const char *meaning;
 };
 
 struct sirix_sql_list_row {
-    struct sirix_sql_value values[SIRIX_SQL_LIST_COLUMNS_MAX];
     struct sirix_sql_list_row *next;
+    struct sirix_sql_value values[]; /* One a column of the list. */
 };
 
 /* A list that is being read. */
@@ -34,11 +36,13 @@ struct sirix_sql_list_scan {
     struct sirix_sql_value
         given[SIRIX_SQL_LIST_COLUMNS_MAX]; /* What columns must be; NULL kind: any. */
     bool is_given[SIRIX_SQL_LIST_COLUMNS_MAX];
+    bool is_costly;           /* Costly columns are asked for. */
     struct sirix_arena arena; /* Of the page's rows. */
     struct sirix_sql_list_row *first;
     struct sirix_sql_list_row *last;
     bool done;               /* There is no further page. */
     struct sirix_buf cursor; /* Of the next page. */
+    uint64_t position;       /* Of the list: how far it is. */
     void *state;             /* Of the list; freed by `end`. */
 };
 

@@ -1,8 +1,8 @@
-/* databases, resources, snapshots, branches, paths. */
+/* databases, resources, snapshots, branches. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/catalogue.h"
+#include "sql/facts.h"
 #include "sql/list.h"
 
 #define COLUMN(title, kind, text)                                                                  \
@@ -13,11 +13,6 @@
     {                                                                                              \
         .name = (title), .type = "text", .filter = true, .meaning = (text)                         \
     }
-#define ARGUMENT(title, kind, text)                                                                \
-    {                                                                                              \
-        .name = (title), .type = (kind), .argument = true, .meaning = (text)                       \
-    }
-
 /* --- databases ------------------------------------------------------------------------------------ */
 
 static enum sirix_status add_database(void *context, struct sirix_bytes database,
@@ -45,51 +40,114 @@ const struct sirix_sql_list sirix_sql_list_databases = {
     .page = databases_page,
 };
 
-/* --- resources ------------------------------------------------------------------------------------ */
+/* --- resources, branches, snapshots: out of the facts, some rows a page ------------------------------- */
 
-static enum sirix_status add_resource(void *context, struct sirix_bytes database,
-                                      struct sirix_bytes resource, bool *stop,
-                                      struct sirix_error *err)
+enum { PAGE_ROWS = 512 };
+
+/* Where a list is. */
+struct place_at {
+    const struct sirix_sql_facts *facts;
+    const struct sirix_sql_resource *resource;
+    size_t item;
+};
+
+/* How many rows a resource has, and one of them. */
+typedef size_t (*count_fn)(const struct sirix_sql_resource *resource);
+typedef enum sirix_status (*add_fn)(struct sirix_sql_list_scan *scan, const struct place_at *at,
+                                    struct sirix_error *err);
+
+static void end_places(struct sirix_sql_list_scan *scan)
 {
-    struct sirix_sql_list_scan *scan = context;
-    const struct sirix_bytes wanted = sirix_sql_list_given(scan, 1);
-    struct sirix_sql_place *place = NULL;
-    struct sirix_sql_view *view = NULL;
-    struct sirix_sql_value time = {0};
+    sqlite3_free(scan->state);
+    scan->state = NULL;
+}
 
-    (void)stop;
-    if (wanted.len != 0 && !sirix_bytes_equal(wanted, resource)) {
-        return SIRIX_OK;
-    }
-    enum sirix_status status = sirix_sql_place_open(scan->session, database, resource, &place, err);
-    if (status == SIRIX_NOT_FOUND) {
-        return SIRIX_OK; /* Dropped since it was listed. */
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_sql_view_open(scan->session, place, (struct sirix_bytes){0}, &view, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_sql_list_time(scan, view->view.record.time_us, &time, err);
-    }
+static enum sirix_status begin_places(struct sirix_sql_list_scan *scan, struct sirix_error *err)
+{
+    const struct sirix_sql_facts *facts = NULL;
+    enum sirix_status status = sirix_sql_facts_all(scan->session, &facts, err);
+
     if (status != SIRIX_OK) {
         return status;
     }
-    const struct sirix_sql_value values[] = {
-        sirix_sql_text_value(place->database),
-        sirix_sql_text_value(place->resource),
-        sirix_sql_number_value(view->view.record.revision),
-        time,
-        sirix_sql_number_value(view->view.record.node_count),
-        sirix_sql_number_value(view->view.record.text_bytes),
+    struct place_at *at = sqlite3_malloc64(sizeof(*at));
+    if (at == NULL) {
+        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_LIMIT,
+                                 "the statement needs more memory than it may have");
+    }
+    *at = (struct place_at){.facts = facts, .resource = facts == NULL ? NULL : facts->resources};
+    scan->state = at;
+    return SIRIX_OK;
+}
+
+/* Whether a given database or resource leaves this one out. */
+static bool is_left_out(const struct sirix_sql_list_scan *scan, const struct place_at *at)
+{
+    const struct sirix_bytes database = sirix_sql_list_given(scan, 0);
+    const struct sirix_bytes resource = sirix_sql_list_given(scan, 1);
+
+    return (database.len != 0 && !sirix_bytes_equal(database, at->facts->database)) ||
+           (resource.len != 0 && !sirix_bytes_equal(resource, at->resource->name));
+}
+
+static enum sirix_status each_place(struct sirix_sql_list_scan *scan, count_fn count, add_fn add,
+                                    struct sirix_error *err)
+{
+    enum sirix_status status = scan->state == NULL ? begin_places(scan, err) : SIRIX_OK;
+    struct place_at *at = scan->state;
+    size_t rows = 0;
+
+    while (status == SIRIX_OK && at->facts != NULL && rows < PAGE_ROWS) {
+        if (at->resource == NULL) {
+            at->facts = at->facts->next;
+            at->resource = at->facts == NULL ? NULL : at->facts->resources;
+            at->item = 0;
+        } else if (at->item == count(at->resource) || is_left_out(scan, at)) {
+            at->resource = at->resource->next;
+            at->item = 0;
+        } else {
+            status = add(scan, at, err);
+            at->item++;
+            rows++;
+        }
+    }
+    if (status == SIRIX_OK) {
+        scan->done = at->facts == NULL;
+    }
+    return status;
+}
+
+static struct sirix_sql_value known(const struct sirix_sql_resource *resource, uint64_t number)
+{
+    return resource->revision == 0 ? (struct sirix_sql_value){.kind = SIRIX_SQL_NULL}
+                                   : sirix_sql_number_value(number);
+}
+
+static size_t one(const struct sirix_sql_resource *resource)
+{
+    (void)resource;
+    return 1;
+}
+
+static enum sirix_status add_resource(struct sirix_sql_list_scan *scan, const struct place_at *at,
+                                      struct sirix_error *err)
+{
+    const struct sirix_sql_resource *resource = at->resource;
+    struct sirix_sql_value values[] = {
+        sirix_sql_text_value(at->facts->database), sirix_sql_text_value(resource->name),
+        known(resource, resource->revision),       {.kind = SIRIX_SQL_NULL},
+        known(resource, resource->node_count),     known(resource, resource->text_bytes),
     };
-    return sirix_sql_list_add(scan, values, sizeof(values) / sizeof(values[0]), err);
+    enum sirix_status status = sirix_sql_list_time(scan, resource->time_us, &values[3], err);
+
+    return status == SIRIX_OK
+               ? sirix_sql_list_add(scan, values, sizeof(values) / sizeof(values[0]), err)
+               : status;
 }
 
 static enum sirix_status resources_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
 {
-    scan->done = true;
-    return sirix_sql_each_resource(scan->session, sirix_sql_list_given(scan, 0), add_resource, scan,
-                                   err);
+    return each_place(scan, one, add_resource, err);
 }
 
 const struct sirix_sql_list sirix_sql_list_resources = {
@@ -97,156 +155,45 @@ const struct sirix_sql_list sirix_sql_list_resources = {
     .meaning = "One row a resource, at the newest revision of main.",
     .form = "resources",
     .columns = {PLACE("database", "Where it is."), PLACE("resource", "Its name."),
-                COLUMN("revision", "integer", "The newest revision of branch main."),
+                COLUMN("revision", "integer",
+                       "The newest revision of branch main; NULL: it is damaged."),
                 COLUMN("time", "text", "When that was committed, RFC 3339 in UTC."),
                 COLUMN("node_count", "integer", "Values in it."),
                 COLUMN("text_bytes", "integer", "Length of its JSON text.")},
     .page = resources_page,
+    .end = end_places,
 };
 
-/* --- snapshots and branches: resources in turn, and a page of names of each ------------------------ */
+static size_t snapshots_of(const struct sirix_sql_resource *resource)
+{
+    return resource->snapshot_count;
+}
 
-struct name_list {
-    struct {
-        char database[SIRIX_LABEL_NAME_BYTES];
-        char resource[SIRIX_LABEL_NAME_BYTES];
-    } * places;
-    size_t count;
-    size_t cap;
-    size_t at;
-};
-
-struct gathering {
-    struct name_list *names;
-    struct sirix_bytes wanted;
-};
-
-static enum sirix_status gather_place(void *context, struct sirix_bytes database,
-                                      struct sirix_bytes resource, bool *stop,
+static enum sirix_status add_snapshot(struct sirix_sql_list_scan *scan, const struct place_at *at,
                                       struct sirix_error *err)
 {
-    enum { FIRST = 16 };
-    const struct gathering *gathering = context;
-    struct name_list *names = gathering->names;
+    const struct sirix_sql_snapshot *snapshot = &at->resource->snapshots[at->item];
+    struct sirix_sql_value values[] = {
+        sirix_sql_text_value(at->facts->database),
+        sirix_sql_text_value(at->resource->name),
+        sirix_sql_text_value(snapshot->name),
+        sirix_sql_number_value(snapshot->revision),
+        {.kind = SIRIX_SQL_NULL},
+        {.kind = SIRIX_SQL_NULL},
+    };
+    enum sirix_status status = sirix_sql_list_time(scan, snapshot->time_us, &values[4], err);
 
-    (void)stop;
-    if (gathering->wanted.len != 0 && !sirix_bytes_equal(gathering->wanted, resource)) {
-        return SIRIX_OK;
+    if (status == SIRIX_OK) {
+        status = sirix_sql_list_time(scan, snapshot->created_us, &values[5], err);
     }
-    if (names->count == names->cap) {
-        const size_t cap = names->cap == 0 ? FIRST : names->cap * 2;
-        void *grown = sqlite3_realloc64(names->places, cap * sizeof(*names->places));
-
-        if (grown == NULL) {
-            return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for a list");
-        }
-        names->places = grown;
-        names->cap = cap;
-    }
-    sirix_label_name(names->places[names->count].database, database);
-    sirix_label_name(names->places[names->count].resource, resource);
-    names->count++;
-    return SIRIX_OK;
-}
-
-static void end_places(struct sirix_sql_list_scan *scan)
-{
-    struct name_list *names = scan->state;
-
-    if (names != NULL) {
-        sqlite3_free(names->places);
-        sqlite3_free(names);
-        scan->state = NULL;
-    }
-}
-
-/* The place and page to read next; *out_names NULL: none is left. */
-static enum sirix_status next_place(struct sirix_sql_list_scan *scan, struct name_list **out_names,
-                                    struct sirix_list_page *out_page, struct sirix_error *err)
-{
-    struct name_list *names = scan->state;
-
-    if (names == NULL) {
-        names = sqlite3_malloc64(sizeof(*names));
-        if (names == NULL) {
-            return sirix_fail(err, SIRIX_NO_MEMORY, "no memory for a list");
-        }
-        *names = (struct name_list){.at = 0};
-        scan->state = names;
-        struct gathering gathering = {.names = names, .wanted = sirix_sql_list_given(scan, 1)};
-        enum sirix_status status = sirix_sql_each_resource(
-            scan->session, sirix_sql_list_given(scan, 0), gather_place, &gathering, err);
-        if (status != SIRIX_OK) {
-            return status;
-        }
-    }
-    scan->done = names->at == names->count;
-    *out_names = scan->done ? NULL : names;
-    if (!scan->done) {
-        *out_page = (struct sirix_list_page){
-            .database = {.data = names->places[names->at].database,
-                         .len = strlen(names->places[names->at].database)},
-            .resource = {.data = names->places[names->at].resource,
-                         .len = strlen(names->places[names->at].resource)},
-            .page_size = SIRIX_SERVICE_PAGE_MAX,
-            .cursor = sirix_buf_view(&scan->cursor),
-        };
-    }
-    return SIRIX_OK;
-}
-
-/* Remembers where the next page of a place begins, or goes to the next place. */
-static enum sirix_status after_page(struct sirix_sql_list_scan *scan, struct name_list *names,
-                                    bool more, const char *last, struct sirix_error *err)
-{
-    sirix_buf_clear(&scan->cursor);
-    if (more) {
-        return sirix_buf_append_str(&scan->cursor, last, err);
-    }
-    names->at++;
-    return SIRIX_OK;
+    return status == SIRIX_OK
+               ? sirix_sql_list_add(scan, values, sizeof(values) / sizeof(values[0]), err)
+               : status;
 }
 
 static enum sirix_status snapshots_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
 {
-    struct sirix_snapshot_item *items = NULL;
-    struct name_list *names = NULL;
-    struct sirix_list_page page;
-    size_t count = 0;
-    bool more = false;
-
-    enum sirix_status status = next_place(scan, &names, &page, err);
-    if (status != SIRIX_OK || names == NULL) {
-        return status;
-    }
-    status = sirix_service_list_snapshots(&scan->session->request, &page, &scan->arena, &items,
-                                          &count, &more, err);
-    if (status == SIRIX_NOT_FOUND) {
-        return after_page(scan, names, false, "", err);
-    }
-    for (size_t i = 0; i < count && status == SIRIX_OK; i++) {
-        struct sirix_sql_value time = {0};
-        struct sirix_sql_value created = {0};
-
-        status = sirix_sql_list_time(scan, items[i].time_us, &time, err);
-        if (status == SIRIX_OK) {
-            status = sirix_sql_list_time(scan, items[i].created_us, &created, err);
-        }
-        const struct sirix_sql_value values[] = {
-            sirix_sql_text_value(page.database),
-            sirix_sql_text_value(page.resource),
-            sirix_sql_str_value(items[i].name),
-            sirix_sql_number_value(items[i].revision),
-            time,
-            created,
-        };
-        if (status == SIRIX_OK) {
-            status = sirix_sql_list_add_copy(scan, values, sizeof(values) / sizeof(values[0]), err);
-        }
-    }
-    return status == SIRIX_OK
-               ? after_page(scan, names, more, count == 0 ? "" : items[count - 1].name, err)
-               : status;
+    return each_place(scan, snapshots_of, add_snapshot, err);
 }
 
 const struct sirix_sql_list sirix_sql_list_snapshots = {
@@ -262,47 +209,40 @@ const struct sirix_sql_list sirix_sql_list_snapshots = {
     .end = end_places,
 };
 
-static enum sirix_status branches_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
+static size_t branches_of(const struct sirix_sql_resource *resource)
 {
-    struct sirix_branch_item *items = NULL;
-    struct name_list *names = NULL;
-    struct sirix_list_page page;
-    size_t count = 0;
-    bool more = false;
+    return resource->branch_count;
+}
 
-    enum sirix_status status = next_place(scan, &names, &page, err);
-    if (status != SIRIX_OK || names == NULL) {
-        return status;
-    }
-    status = sirix_service_list_branches(&scan->session->request, &page, &scan->arena, &items,
-                                         &count, &more, err);
-    if (status == SIRIX_NOT_FOUND) {
-        return after_page(scan, names, false, "", err);
-    }
-    for (size_t i = 0; i < count && status == SIRIX_OK; i++) {
-        struct sirix_sql_value times[3] = {0};
-        const int64_t given[] = {items[i].time_us, items[i].created_us, items[i].expires_us};
+static enum sirix_status add_branch(struct sirix_sql_list_scan *scan, const struct place_at *at,
+                                    struct sirix_error *err)
+{
+    const struct sirix_sql_branch *branch = &at->resource->branches[at->item];
+    const int64_t times[] = {branch->time_us, branch->created_us, branch->expires_us};
+    static const size_t columns[] = {4, 6, 7};
+    struct sirix_sql_value values[] = {
+        sirix_sql_text_value(at->facts->database),
+        sirix_sql_text_value(at->resource->name),
+        sirix_sql_text_value(branch->name),
+        sirix_sql_number_value(branch->revision),
+        {.kind = SIRIX_SQL_NULL},
+        sirix_sql_number_value(branch->base_revision),
+        {.kind = SIRIX_SQL_NULL},
+        {.kind = SIRIX_SQL_NULL},
+    };
+    enum sirix_status status = SIRIX_OK;
 
-        for (size_t t = 0; t < 3 && status == SIRIX_OK; t++) {
-            status = sirix_sql_list_time(scan, given[t], &times[t], err);
-        }
-        const struct sirix_sql_value values[] = {
-            sirix_sql_text_value(page.database),
-            sirix_sql_text_value(page.resource),
-            sirix_sql_str_value(items[i].name),
-            sirix_sql_number_value(items[i].revision),
-            times[0],
-            sirix_sql_number_value(items[i].base_revision),
-            times[1],
-            times[2],
-        };
-        if (status == SIRIX_OK) {
-            status = sirix_sql_list_add_copy(scan, values, sizeof(values) / sizeof(values[0]), err);
-        }
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && status == SIRIX_OK; i++) {
+        status = sirix_sql_list_time(scan, times[i], &values[columns[i]], err);
     }
     return status == SIRIX_OK
-               ? after_page(scan, names, more, count == 0 ? "" : items[count - 1].name, err)
+               ? sirix_sql_list_add(scan, values, sizeof(values) / sizeof(values[0]), err)
                : status;
+}
+
+static enum sirix_status branches_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
+{
+    return each_place(scan, branches_of, add_branch, err);
 }
 
 const struct sirix_sql_list sirix_sql_list_branches = {
@@ -318,80 +258,4 @@ const struct sirix_sql_list sirix_sql_list_branches = {
                 COLUMN("expires", "text", "When it goes by itself; NULL: never.")},
     .page = branches_page,
     .end = end_places,
-};
-
-/* --- paths ---------------------------------------------------------------------------------------- */
-
-static enum sirix_status kinds_text(struct sirix_sql_list_scan *scan, uint32_t kinds,
-                                    struct sirix_sql_value *out, struct sirix_error *err)
-{
-    static const char *const names[] = {
-        [SIRIX_VALUE_OBJECT] = "object",   [SIRIX_VALUE_ARRAY] = "array",
-        [SIRIX_VALUE_STRING] = "string",   [SIRIX_VALUE_NUMBER] = "number",
-        [SIRIX_VALUE_BOOLEAN] = "boolean", [SIRIX_VALUE_NULL] = "null",
-    };
-    enum { KINDS_BYTES_MAX = 64 };
-    struct sirix_buf text = {.max = KINDS_BYTES_MAX};
-    enum sirix_status status = SIRIX_OK;
-
-    for (unsigned i = SIRIX_VALUE_OBJECT; i <= SIRIX_VALUE_NULL && status == SIRIX_OK; i++) {
-        if ((kinds & (1U << i)) != 0) {
-            status = sirix_buf_printf(&text, err, "%s%s", text.len == 0 ? "" : ",", names[i]);
-        }
-    }
-    out->kind = SIRIX_SQL_TEXT;
-    if (status == SIRIX_OK) {
-        status = sirix_arena_copy(&scan->arena, sirix_buf_view(&text), &out->bytes, err);
-    }
-    sirix_buf_deinit(&text);
-    return status;
-}
-
-static enum sirix_status paths_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
-{
-    const struct sirix_paths *paths = NULL;
-    struct sirix_sql_place *place = NULL;
-    struct sirix_sql_view *view = NULL;
-    struct sirix_path_page page = {0};
-    struct sirix_bytes database = {0};
-
-    enum sirix_status status =
-        sirix_sql_default_database(scan->session, sirix_sql_list_given(scan, 2), &database, err);
-    if (status == SIRIX_OK) {
-        status = sirix_sql_place_open(scan->session, database, sirix_sql_list_given(scan, 3),
-                                      &place, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_sql_view_open(scan->session, place, (struct sirix_bytes){0}, &view, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_sql_view_paths(scan->session, view, &paths, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_paths_page(paths, sirix_buf_view(&scan->cursor), &scan->arena, &page, err);
-    }
-    for (size_t i = 0; i < page.count && status == SIRIX_OK; i++) {
-        struct sirix_sql_value values[2] = {sirix_sql_text_value(page.entries[i].path)};
-
-        status = kinds_text(scan, page.entries[i].kinds, &values[1], err);
-        if (status == SIRIX_OK) {
-            status = sirix_sql_list_add(scan, values, 2, err);
-        }
-    }
-    sirix_buf_clear(&scan->cursor);
-    scan->done = page.next_cursor.len == 0;
-    return status == SIRIX_OK ? sirix_buf_append_bytes(&scan->cursor, page.next_cursor, err)
-                              : status;
-}
-
-const struct sirix_sql_list sirix_sql_list_paths = {
-    .name = "paths",
-    .meaning = "One row a path that occurs in a resource, in any of its revisions.",
-    .form = "paths('database', 'resource')",
-    .columns = {COLUMN("path", "text", "Such as /users/[]/name."),
-                COLUMN("kinds", "text", "Kinds of values seen there, with commas."),
-                ARGUMENT("database", "text", "Argument 1."),
-                ARGUMENT("resource", "text", "Argument 2.")},
-    .required = 2,
-    .page = paths_page,
 };

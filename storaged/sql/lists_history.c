@@ -9,6 +9,10 @@
     {                                                                                              \
         .name = (title), .type = (kind), .meaning = (text)                                         \
     }
+#define COUNT(title, text)                                                                         \
+    {                                                                                              \
+        .name = (title), .type = "integer", .costly = true, .meaning = (text)                      \
+    }
 #define ARGUMENT(title, kind, text)                                                                \
     {                                                                                              \
         .name = (title), .type = (kind), .argument = true, .meaning = (text)                       \
@@ -62,7 +66,53 @@ static enum sirix_status keep_cursor(struct sirix_sql_list_scan *scan, struct si
     return sirix_buf_append_bytes(&scan->cursor, cursor, err);
 }
 
+enum { REVISIONS_COUNTS = 9, REVISIONS_DATABASE = 15, REVISIONS_BRANCH = 17 };
+
 /* --- revisions ------------------------------------------------------------------------------------ */
+
+/* Counts of what a revision changed, in the order of the columns. */
+enum { COUNTS = 6 };
+static const enum sirix_change_kind counted[COUNTS] = {
+    SIRIX_CHANGE_INSERT,  SIRIX_CHANGE_DELETE, SIRIX_CHANGE_UPDATE,
+    SIRIX_CHANGE_REPLACE, SIRIX_CHANGE_RENAME, SIRIX_CHANGE_MOVE,
+};
+
+/* By comparing it with its parent; the first one has none, and nothing to be told. */
+static enum sirix_status count_changes(struct sirix_sql_list_scan *scan, uint64_t revision,
+                                       struct sirix_sql_value out[COUNTS], struct sirix_error *err)
+{
+    struct sirix_diff_request wanted = {
+        .to = {.which = SIRIX_VIEW_WHICH_REVISION, .revision = revision},
+        .max_changes = 1,
+        .max_value_bytes = SIRIX_READ_VALUE_MIN,
+    };
+    const struct sirix_diff_item *items = NULL;
+    struct sirix_diff_stream *stream = NULL;
+    struct sirix_diff_ends ends;
+    bool truncated = false;
+    size_t count = 1;
+    enum sirix_status status =
+        place_of(scan, REVISIONS_DATABASE, &wanted.database, &wanted.resource, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_diff_stream_open(&scan->session->request, &wanted, &stream, &ends, err);
+    }
+    while (status == SIRIX_OK && count != 0) {
+        status = sirix_diff_stream_changes(stream, &items, &count, err);
+        if (status == SIRIX_OK) {
+            status = sirix_sql_check(scan->session, err);
+        }
+    }
+    if (status == SIRIX_OK) {
+        const struct sirix_diff_counts counts = sirix_diff_stream_counts(stream, &truncated);
+
+        for (size_t i = 0; i < COUNTS; i++) {
+            out[i] = sirix_sql_number_value(counts.of[counted[i]]);
+        }
+    }
+    sirix_diff_stream_close(stream);
+    return status;
+}
 
 static enum sirix_status add_revision(struct sirix_sql_list_scan *scan,
                                       const struct sirix_revision_info *info,
@@ -71,7 +121,7 @@ static enum sirix_status add_revision(struct sirix_sql_list_scan *scan,
     struct sirix_sql_value time = {0};
     enum sirix_status status = sirix_sql_list_time(scan, info->time_us, &time, err);
     const struct sirix_sql_value none = {.kind = SIRIX_SQL_NULL};
-    const struct sirix_sql_value values[] = {
+    struct sirix_sql_value values[REVISIONS_COUNTS + COUNTS] = {
         sirix_sql_number_value(info->revision),
         info->parent_revision == 0 ? none : sirix_sql_number_value(info->parent_revision),
         sirix_sql_text_value(info->branch),
@@ -83,12 +133,13 @@ static enum sirix_status add_revision(struct sirix_sql_list_scan *scan,
         sirix_sql_number_value(info->node_count),
     };
 
+    if (status == SIRIX_OK && scan->is_costly && info->parent_revision != 0) {
+        status = count_changes(scan, info->revision, &values[REVISIONS_COUNTS], err);
+    }
     return status == SIRIX_OK
                ? sirix_sql_list_add(scan, values, sizeof(values) / sizeof(values[0]), err)
                : status;
 }
-
-enum { REVISIONS_DATABASE = 9, REVISIONS_BRANCH = 11 };
 
 static enum sirix_status revisions_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
 {
@@ -131,7 +182,12 @@ const struct sirix_sql_list sirix_sql_list_revisions = {
                 COLUMN("message", "text", "What the author said about it."),
                 COLUMN("reverted_to", "integer", "The revision whose content it brought back."),
                 COLUMN("node_count", "integer", "Values in it."),
-                ARGUMENT("database", "text", "Argument 1."),
+                COUNT("inserts", "Nodes that it inserted; NULL: it is the first."),
+                COUNT("deletes", "Nodes that it deleted."),
+                COUNT("updates", "Values that it changed."),
+                COUNT("replaces", "Values that it gave another kind."),
+                COUNT("renames", "Members that it renamed."),
+                COUNT("moves", "Nodes that it moved."), ARGUMENT("database", "text", "Argument 1."),
                 ARGUMENT("resource", "text", "Argument 2."),
                 ARGUMENT("from_branch", "text", "Argument 3, may be left out.")},
     .required = 2,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "sql/facts.h"
 #include "sql/lock.h"
 #include "sql/schema.h"
 
@@ -222,6 +223,43 @@ static enum sirix_status check_text(struct sirix_bytes sql, struct sirix_error *
     return SIRIX_OK;
 }
 
+struct named {
+    struct sirix_bytes name;
+    bool found;
+};
+
+static enum sirix_status find_named(void *context, struct sirix_bytes database,
+                                    struct sirix_bytes resource, bool *stop,
+                                    struct sirix_error *err)
+{
+    struct named *named = context;
+
+    (void)resource;
+    (void)err;
+    named->found = sirix_bytes_equal(database, named->name);
+    *stop = named->found;
+    return SIRIX_OK;
+}
+
+/* The database that the request names must be there: else every table would just be missing. */
+static enum sirix_status check_database(struct sirix_sql_session *session, struct sirix_error *err)
+{
+    struct named named = {.name = session->wanted->database};
+    enum sirix_status status = SIRIX_OK;
+
+    if (named.name.len == 0) {
+        return SIRIX_OK;
+    }
+    status = sirix_sql_each_database(session, find_named, &named, err);
+    if (status == SIRIX_OK && !named.found) {
+        status = sirix_fail_reason(err, SIRIX_NOT_FOUND, SIRIX_REASON_DATABASE_UNKNOWN,
+                                   "there is no database \"%.*s\"", (int)named.name.len,
+                                   (const char *)named.name.data);
+        sirix_error_set_field(err, "database");
+    }
+    return status;
+}
+
 /* One statement that has columns and writes nothing, as SQLite sees it. */
 static enum sirix_status check_statement(struct sirix_sql_session *session, sqlite3_stmt *statement,
                                          const char *tail, struct sirix_error *err)
@@ -342,7 +380,10 @@ static enum sirix_status run(struct sirix_sql_session *session, const struct sir
     struct sirix_sql_end end = {0};
     const char *tail = NULL;
 
-    enum sirix_status status = sirix_sql_connection_open(session, &connection, err);
+    enum sirix_status status = check_database(session, err);
+    if (status == SIRIX_OK) {
+        status = sirix_sql_connection_open(session, &connection, err);
+    }
     if (status == SIRIX_OK) {
         status = prepare(session, &statement, &tail, err);
     }
@@ -357,6 +398,12 @@ static enum sirix_status run(struct sirix_sql_session *session, const struct sir
         (void)sqlite3_finalize(statement);
         statement = NULL;
         status = prepare(session, &statement, &tail, err);
+    }
+    if (status == SIRIX_OK && session->facts_wanted) {
+        const struct sirix_sql_facts *facts = NULL;
+
+        /* Before the first yield, so that it is the state of the tables that are open. */
+        status = sirix_sql_facts_all(session, &facts, err);
     }
     if (status == SIRIX_OK) {
         status = give_all(session, statement, sink, &end, err);

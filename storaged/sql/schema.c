@@ -101,16 +101,16 @@ static bool name_taken(const struct sirix_sql_schema *schema, struct sirix_bytes
     return false;
 }
 
-static enum sirix_status add_table(struct sirix_sql_session *session,
-                                   struct sirix_sql_schema *schema, const struct sirix_paths *paths,
-                                   uint32_t path, struct sirix_buf *name, struct sirix_error *err)
+static enum sirix_status add_table(struct sirix_arena *arena, struct sirix_sql_schema *schema,
+                                   const struct sirix_paths *paths, uint32_t path,
+                                   struct sirix_buf *name, struct sirix_error *err)
 {
     char *text = NULL;
 
     sirix_buf_clear(name);
-    enum sirix_status status = sirix_buf_append_bytes(name, schema->place->resource, err);
+    enum sirix_status status = sirix_buf_append_bytes(name, schema->resource, err);
     if (status == SIRIX_OK) {
-        status = append_steps(paths, path, &session->arena, name, err);
+        status = append_steps(paths, path, arena, name, err);
     }
     if (status == SIRIX_EXHAUSTED || (status == SIRIX_OK && memchr(name->data, 0, name->len))) {
         return SIRIX_OK; /* Nobody could write its name. */
@@ -121,7 +121,7 @@ static enum sirix_status add_table(struct sirix_sql_session *session,
         status = sirix_buf_printf(name, err, "_%u", n);
     }
     if (status == SIRIX_OK) {
-        status = sirix_arena_c_str(&session->arena, sirix_buf_view(name), &text, err);
+        status = sirix_arena_c_str(arena, sirix_buf_view(name), &text, err);
     }
     if (status == SIRIX_OK) {
         const uint32_t others =
@@ -129,8 +129,8 @@ static enum sirix_status add_table(struct sirix_sql_session *session,
 
         schema->tables[schema->count++] = (struct sirix_sql_table){
             .name = text,
-            .database = schema->place->database,
-            .resource = schema->place->resource,
+            .database = schema->database,
+            .resource = schema->resource,
             .path = path,
             .paths = paths,
             .objects_only = others == 0,
@@ -139,7 +139,7 @@ static enum sirix_status add_table(struct sirix_sql_session *session,
     return status;
 }
 
-static enum sirix_status infer(struct sirix_sql_session *session, struct sirix_sql_schema *schema,
+static enum sirix_status infer(struct sirix_arena *arena, struct sirix_sql_schema *schema,
                                const struct sirix_paths *paths, struct sirix_error *err)
 {
     struct sirix_buf name = {.max = NAME_BYTES_MAX};
@@ -151,11 +151,11 @@ static enum sirix_status infer(struct sirix_sql_session *session, struct sirix_s
     }
     count = count < SIRIX_SQL_TABLES_MAX ? count : SIRIX_SQL_TABLES_MAX;
     enum sirix_status status =
-        sirix_arena_calloc(&session->arena, count, sizeof(*schema->tables), &memory, err);
+        sirix_arena_calloc(arena, count, sizeof(*schema->tables), &memory, err);
     schema->tables = memory;
     for (uint32_t i = 0; status == SIRIX_OK && i < paths->count && schema->count < count; i++) {
         if (holds_rows(&paths->nodes[i])) {
-            status = add_table(session, schema, paths, i, &name, err);
+            status = add_table(arena, schema, paths, i, &name, err);
         }
     }
     sirix_buf_deinit(&name);
@@ -188,17 +188,79 @@ enum sirix_status sirix_sql_schema_of(struct sirix_sql_session *session,
     if (status == SIRIX_OK) {
         schema = memory;
         schema->place = place;
+        schema->database = place->database;
+        schema->resource = place->resource;
         status = sirix_sql_view_open(session, place, (struct sirix_bytes){0}, &view, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_sql_view_paths(session, view, &paths, err);
     }
     if (status == SIRIX_OK) {
-        status = infer(session, schema, paths, err);
+        status = infer(&session->arena, schema, paths, err);
     }
     if (status == SIRIX_OK) {
         schema->next = session->schemas;
         session->schemas = schema;
+        *out_schema = schema;
+    }
+    return status;
+}
+
+/* The paths of a resource that is opened for it alone. */
+static enum sirix_status look_at_paths(struct sirix_sql_session *session,
+                                       struct sirix_bytes database, struct sirix_bytes resource,
+                                       struct sirix_arena *arena, struct sirix_paths *out_paths,
+                                       struct sirix_error *err)
+{
+    const struct sirix_view_request newest = {.which = SIRIX_VIEW_WHICH_NONE};
+    struct sirix_target target = {0};
+    struct sirix_view view = {0};
+    enum sirix_status status =
+        sirix_target_open_named(&session->request, database, resource, &target, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    struct sirix_reader *own = target.reader;
+    struct sirix_reader *reader = sirix_sql_reader_of(session, target.handle);
+    target.reader = reader == NULL ? own : reader;
+    status = sirix_target_view(&target, &newest, "revision", &view, err);
+    if (status == SIRIX_OK) {
+        status = sirix_paths_of_view(&target, &view, arena, out_paths, err);
+        sirix_view_close(&view);
+    }
+    target.reader = own;
+    sirix_target_close(&target);
+    return status;
+}
+
+enum sirix_status sirix_sql_schema_look(struct sirix_sql_session *session,
+                                        struct sirix_bytes database, struct sirix_bytes resource,
+                                        struct sirix_arena *arena,
+                                        struct sirix_sql_schema *out_schema,
+                                        struct sirix_error *err)
+{
+    struct sirix_sql_schema schema = {.database = database, .resource = resource};
+    struct sirix_paths *paths = NULL;
+    void *memory = NULL;
+
+    for (const struct sirix_sql_schema *known = session->schemas; known != NULL;
+         known = known->next) {
+        if (sirix_bytes_equal(known->database, database) &&
+            sirix_bytes_equal(known->resource, resource)) {
+            *out_schema = *known;
+            return SIRIX_OK;
+        }
+    }
+    enum sirix_status status = sirix_arena_calloc(arena, 1, sizeof(*paths), &memory, err);
+    if (status == SIRIX_OK) {
+        paths = memory;
+        status = look_at_paths(session, database, resource, arena, paths, err);
+    }
+    if (status == SIRIX_OK) {
+        status = infer(arena, &schema, paths, err);
+    }
+    if (status == SIRIX_OK) {
         *out_schema = schema;
     }
     return status;
@@ -216,20 +278,20 @@ static bool column_taken(const struct sirix_sql_table *table, const char *name)
     return strcasecmp(name, "revision") == 0 || strcasecmp(name, "parent_key") == 0;
 }
 
-static enum sirix_status add_column(struct sirix_sql_session *session,
-                                    struct sirix_sql_table *table, struct sirix_bytes plain,
-                                    struct sirix_sql_member column, struct sirix_error *err)
+static enum sirix_status add_column(struct sirix_arena *arena, struct sirix_sql_table *table,
+                                    struct sirix_bytes plain, struct sirix_sql_member column,
+                                    struct sirix_error *err)
 {
     struct sirix_bytes canonical = {0};
     char *name = NULL;
 
-    enum sirix_status status = sirix_arena_c_str(&session->arena, plain, &name, err);
+    enum sirix_status status = sirix_arena_c_str(arena, plain, &name, err);
     for (unsigned n = 2; status == SIRIX_OK && !column.hidden && column_taken(table, name); n++) {
-        status = sirix_arena_printf(&session->arena, &name, err, "%.*s_%u", (int)plain.len,
+        status = sirix_arena_printf(arena, &name, err, "%.*s_%u", (int)plain.len,
                                     (const char *)plain.data, n);
     }
     if (status == SIRIX_OK) {
-        status = sirix_json_text_to_canonical(&session->arena, plain, &canonical, err);
+        status = sirix_json_text_to_canonical(arena, plain, &canonical, err);
     }
     if (status == SIRIX_OK) {
         column.name = name;
@@ -244,8 +306,8 @@ static struct sirix_bytes text_of(const char *text)
     return (struct sirix_bytes){.data = text, .len = strlen(text)};
 }
 
-enum sirix_status sirix_sql_table_columns(struct sirix_sql_session *session,
-                                          struct sirix_sql_table *table, struct sirix_error *err)
+enum sirix_status sirix_sql_table_columns(struct sirix_arena *arena, struct sirix_sql_table *table,
+                                          struct sirix_error *err)
 {
     const struct sirix_path_node *nodes = table->paths->nodes;
     bool rest = !table->paths->whole;
@@ -254,13 +316,13 @@ enum sirix_status sirix_sql_table_columns(struct sirix_sql_session *session,
     if (table->columns != NULL) {
         return SIRIX_OK;
     }
-    enum sirix_status status = sirix_arena_calloc(&session->arena, SIRIX_SQL_MEMBER_COLUMNS_MAX + 4,
+    enum sirix_status status = sirix_arena_calloc(arena, SIRIX_SQL_MEMBER_COLUMNS_MAX + 4,
                                                   sizeof(*table->columns), &memory, err);
     if (status != SIRIX_OK) {
         return status;
     }
     table->columns = memory;
-    status = add_column(session, table, text_of("node_key"),
+    status = add_column(arena, table, text_of("node_key"),
                         (struct sirix_sql_member){.source = SIRIX_SQL_FROM_KEY}, err);
     for (uint32_t i = table->path + 1; status == SIRIX_OK && i < nodes[table->path].end;
          i = nodes[i].end) {
@@ -276,22 +338,22 @@ enum sirix_status sirix_sql_table_columns(struct sirix_sql_session *session,
             continue;
         }
         status = add_column(
-            session, table, node->name,
+            arena, table, node->name,
             (struct sirix_sql_member){.source = SIRIX_SQL_FROM_MEMBER, .kinds = node->kinds}, err);
     }
     if (status == SIRIX_OK && rest) {
         status = add_column(
-            session, table, text_of("rest"),
+            arena, table, text_of("rest"),
             (struct sirix_sql_member){.source = SIRIX_SQL_FROM_REST, .kinds = KIND_OBJECT}, err);
     }
     if (status == SIRIX_OK) {
         status = add_column(
-            session, table, text_of("revision"),
+            arena, table, text_of("revision"),
             (struct sirix_sql_member){.source = SIRIX_SQL_FROM_REVISION, .hidden = true}, err);
     }
     if (status == SIRIX_OK) {
         status = add_column(
-            session, table, text_of("parent_key"),
+            arena, table, text_of("parent_key"),
             (struct sirix_sql_member){.source = SIRIX_SQL_FROM_PARENT, .hidden = true}, err);
     }
     return status;
@@ -482,6 +544,7 @@ void sirix_sql_nearest_offer(struct sirix_sql_nearest *nearest, const char *name
 struct offering {
     struct sirix_sql_session *session;
     struct sirix_sql_nearest *nearest;
+    struct sirix_arena arena;
     size_t resources;
 };
 
@@ -489,15 +552,15 @@ static enum sirix_status offer_resource(void *context, struct sirix_bytes databa
                                         struct sirix_bytes resource, bool *stop,
                                         struct sirix_error *err)
 {
-    enum { LOOKED_AT_MAX = 100 };
     struct offering *offering = context;
-    const struct sirix_sql_schema *schema = NULL;
+    struct sirix_sql_schema schema = {0};
 
-    *stop = ++offering->resources == LOOKED_AT_MAX;
-    enum sirix_status status =
-        sirix_sql_schema_of(offering->session, database, resource, &schema, err);
-    for (size_t i = 0; status == SIRIX_OK && i < schema->count; i++) {
-        sirix_sql_nearest_offer(offering->nearest, schema->tables[i].name);
+    *stop = ++offering->resources == SIRIX_SQL_NEAREST_LOOKED_MAX;
+    sirix_arena_reset(&offering->arena);
+    enum sirix_status status = sirix_sql_schema_look(offering->session, database, resource,
+                                                     &offering->arena, &schema, err);
+    for (size_t i = 0; status == SIRIX_OK && i < schema.count; i++) {
+        sirix_sql_nearest_offer(offering->nearest, schema.tables[i].name);
     }
     return status == SIRIX_NOT_FOUND ? SIRIX_OK : status;
 }
@@ -508,6 +571,9 @@ enum sirix_status sirix_sql_nearest_tables(struct sirix_sql_session *session,
 {
     struct offering offering = {.session = session, .nearest = nearest};
 
-    return sirix_sql_each_resource(session, session->wanted->database, offer_resource, &offering,
-                                   err);
+    sirix_arena_init(&offering.arena, SIRIX_SQL_ARENA_BYTES_MAX);
+    enum sirix_status status =
+        sirix_sql_each_resource(session, session->wanted->database, offer_resource, &offering, err);
+    sirix_arena_deinit(&offering.arena);
+    return status;
 }

@@ -51,7 +51,9 @@ struct sirix_sql_table {
 
 /* The tables of one resource at its newest revision, as the statement sees it. */
 struct sirix_sql_schema {
-    struct sirix_sql_place *place;
+    struct sirix_sql_place *place; /* NULL: it was only looked at. */
+    struct sirix_bytes database;
+    struct sirix_bytes resource;
     struct sirix_sql_table *tables;
     size_t count;
     struct sirix_sql_schema *next;
@@ -62,8 +64,14 @@ enum sirix_status sirix_sql_schema_of(struct sirix_sql_session *session,
                                       const struct sirix_sql_schema **out_schema,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
-enum sirix_status sirix_sql_table_columns(struct sirix_sql_session *session,
-                                          struct sirix_sql_table *table,
+/* The same in the arena, and nothing stays open: for telling of many. */
+enum sirix_status sirix_sql_schema_look(struct sirix_sql_session *session,
+                                        struct sirix_bytes database, struct sirix_bytes resource,
+                                        struct sirix_arena *arena,
+                                        struct sirix_sql_schema *out_schema,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+
+enum sirix_status sirix_sql_table_columns(struct sirix_arena *arena, struct sirix_sql_table *table,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
@@ -80,7 +88,11 @@ const char *sirix_sql_type_declared(const char *type);
 
 /* --- Nearest names -------------------------------------------------------------------------------- */
 
-enum { SIRIX_SQL_NEAREST_MAX = 3, SIRIX_SQL_NEAREST_NAME_BYTES = 96 };
+enum {
+    SIRIX_SQL_NEAREST_MAX = 3,
+    SIRIX_SQL_NEAREST_NAME_BYTES = 96,
+    SIRIX_SQL_NEAREST_LOOKED_MAX = 1000, /* Resources. */
+};
 
 /* The names offered that are closest to one that was not found. Zero-initialise but for `wanted`. */
 struct sirix_sql_nearest {
@@ -93,7 +105,7 @@ struct sirix_sql_nearest {
 };
 void sirix_sql_nearest_offer(struct sirix_sql_nearest *nearest, const char *name);
 
-/* Offers all tables that can be seen. */
+/* Offers the tables that can be seen, of the first SIRIX_SQL_NEAREST_LOOKED_MAX resources. */
 enum sirix_status sirix_sql_nearest_tables(struct sirix_sql_session *session,
                                            struct sirix_sql_nearest *nearest,
                                            struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -44,20 +44,27 @@ static struct sirix_sql_place *find_place(const struct sirix_sql_session *sessio
     return place;
 }
 
+struct sirix_reader *sirix_sql_reader_of(const struct sirix_sql_session *session,
+                                         const struct sirix_handle *handle)
+{
+    const struct sirix_sql_place *place = session->places;
+
+    while (place != NULL && place->target.handle != handle) {
+        place = place->next;
+    }
+    return place == NULL ? NULL : place->reader;
+}
+
 /* A stream's reader of the first resource of a database serves all of them. */
 static enum sirix_status take_reader(const struct sirix_sql_session *session,
                                      struct sirix_sql_place *place, struct sirix_error *err)
 {
     struct sirix_target *target = &place->target;
-    const struct sirix_sql_place *same = session->places;
 
-    while (same != NULL && same->target.handle != target->handle) {
-        same = same->next;
-    }
+    place->reader = sirix_sql_reader_of(session, target->handle);
     sirix_handle_reader_put(target->handle, target->reader);
     target->reader = NULL;
-    if (same != NULL) {
-        place->reader = same->reader;
+    if (place->reader != NULL) {
         return SIRIX_OK;
     }
     enum sirix_status status =
@@ -222,20 +229,22 @@ enum sirix_status sirix_sql_each_database(struct sirix_sql_session *session,
                                           sirix_sql_name_fn visit, void *context,
                                           struct sirix_error *err)
 {
-    struct sirix_registry_name *names = NULL;
-    size_t count = 0;
+    enum sirix_status status = SIRIX_OK;
     bool stop = false;
-    enum sirix_status status =
-        sirix_registry_list(session->request.service->registry, nothing, &names, &count, err);
 
-    for (size_t i = 0; i < count && status == SIRIX_OK && !stop; i++) {
-        const struct sirix_bytes name = {.data = names[i].name, .len = strlen(names[i].name)};
+    if (!session->databases_known) {
+        status = sirix_registry_list(session->request.service->registry, nothing,
+                                     &session->databases, &session->database_count, err);
+        session->databases_known = status == SIRIX_OK;
+    }
+    for (size_t i = 0; status == SIRIX_OK && i < session->database_count && !stop; i++) {
+        const struct sirix_bytes name = {.data = session->databases[i].name,
+                                         .len = strlen(session->databases[i].name)};
 
         if (sirix_sql_visible(session, name, nothing)) {
             status = visit(context, name, nothing, &stop, err);
         }
     }
-    free(names);
     return status;
 }
 
@@ -341,10 +350,9 @@ enum sirix_status sirix_sql_default_database(struct sirix_sql_session *session,
 
 /* --- Time and failure ----------------------------------------------------------------------------- */
 
-enum sirix_status sirix_sql_tick(struct sirix_sql_session *session, struct sirix_error *err)
+static enum sirix_status check_at(const struct sirix_sql_session *session, uint64_t now,
+                                  struct sirix_error *err)
 {
-    const uint64_t now = sirix_cancel_now_us();
-
     if (session->stop_us != UINT64_MAX && now >= session->stop_us &&
         (session->layers_off & SIRIX_SQL_LAYER_LIMITS) == 0) {
         return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_LIMIT,
@@ -352,6 +360,18 @@ enum sirix_status sirix_sql_tick(struct sirix_sql_session *session, struct sirix
                                  "less",
                                  session->wanted->time_max_ms);
     }
+    return sirix_cancel_check(session->request.cancel, err);
+}
+
+enum sirix_status sirix_sql_check(struct sirix_sql_session *session, struct sirix_error *err)
+{
+    return check_at(session, sirix_cancel_now_us(), err);
+}
+
+enum sirix_status sirix_sql_tick(struct sirix_sql_session *session, struct sirix_error *err)
+{
+    const uint64_t now = sirix_cancel_now_us();
+
     if (now - session->yielded_us >= YIELD_US && !session->setting_up) {
         session->yielded_us = now;
         for (struct sirix_sql_place *place = session->places; place != NULL; place = place->next) {
@@ -360,7 +380,7 @@ enum sirix_status sirix_sql_tick(struct sirix_sql_session *session, struct sirix
             }
         }
     }
-    return sirix_cancel_check(session->request.cancel, err);
+    return check_at(session, now, err);
 }
 
 int sirix_sql_failed(struct sirix_sql_session *session, const struct sirix_error *err)
@@ -384,5 +404,6 @@ void sirix_sql_session_close(struct sirix_sql_session *session)
         sirix_target_close(&place->target);
     }
     session->places = NULL;
+    free(session->databases);
     sirix_arena_deinit(&session->arena);
 }

@@ -68,9 +68,15 @@ struct sirix_sql_session {
     uint32_t ticks;
     bool failed; /* `error` says why. */
     struct sirix_error error;
-    char refused[SIRIX_ERROR_TEXT_BYTES]; /* What the authorizer refused last; "": nothing. */
-    struct sirix_sql_schema *schemas;     /* Tables that were inferred: schema.h. */
-    size_t created;                       /* Tables made for this text. */
+    char refused[SIRIX_ERROR_TEXT_BYTES];  /* What the authorizer refused last; "": nothing. */
+    struct sirix_sql_schema *schemas;      /* Tables that were inferred: schema.h. */
+    struct sirix_registry_name *databases; /* Of all databases, listed once. */
+    size_t database_count;
+    bool databases_known;
+    struct sirix_sql_facts *facts; /* Once facts_known: facts.h. */
+    bool facts_known;
+    bool facts_wanted; /* The text names a list that tells of them. */
+    size_t created;    /* Tables made for this text. */
 };
 
 bool sirix_sql_visible(const struct sirix_sql_session *session, struct sirix_bytes database,
@@ -81,6 +87,10 @@ enum sirix_status sirix_sql_place_open(struct sirix_sql_session *session,
                                        struct sirix_bytes database, struct sirix_bytes resource,
                                        struct sirix_sql_place **out_place,
                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The statement's reader of a database; NULL: it has none. */
+struct sirix_reader *sirix_sql_reader_of(const struct sirix_sql_session *session,
+                                         const struct sirix_handle *handle);
 
 /* The view that a revision number, a snapshot, a branch or a time stands for; empty: the newest. */
 enum sirix_status sirix_sql_view_open(struct sirix_sql_session *session,
@@ -118,7 +128,11 @@ enum sirix_status sirix_sql_each_resource(struct sirix_sql_session *session,
                                           struct sirix_bytes database, sirix_sql_name_fn visit,
                                           void *context, struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Whether to go on; lets readers yield now and then. Nobody holds a slice. */
+/* Whether to go on: time and cancelling. Readers stay where they are. */
+enum sirix_status sirix_sql_check(struct sirix_sql_session *session,
+                                  struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The same, and lets readers yield now and then. Nobody holds a slice. */
 enum sirix_status sirix_sql_tick(struct sirix_sql_session *session,
                                  struct sirix_error *err) SIRIX_MUST_CHECK;
 

@@ -53,7 +53,7 @@ int sirix_sql_table_connect(sqlite3 *db, void *context, int argc, const char *co
         status = sirix_fail(&err, SIRIX_INTERNAL, "a table went while it was opened");
     }
     if (status == SIRIX_OK) {
-        status = sirix_sql_table_columns(session, shape, &err);
+        status = sirix_sql_table_columns(&session->arena, shape, &err);
     }
     if (status == SIRIX_OK) {
         status = declaration(shape, &text, &err);

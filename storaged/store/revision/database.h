@@ -109,6 +109,10 @@ typedef enum sirix_status (*sirix_name_visit_fn)(void *context, struct sirix_byt
 enum sirix_status sirix_resource_list(struct sirix_database *database, struct sirix_bytes after,
                                       sirix_name_visit_fn visit, void *context,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+/* The same in the state that a reader is at; visit may not yield it. */
+enum sirix_status sirix_resource_list_at(struct sirix_reader *reader, struct sirix_bytes after,
+                                         sirix_name_visit_fn visit, void *context,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 
 const char *sirix_resource_name(const struct sirix_resource *resource);
 uint32_t sirix_resource_id(const struct sirix_resource *resource);

@@ -335,27 +335,34 @@ static enum sirix_status list_row(void *context, struct sirix_bytes key, struct 
     return walk->visit(walk->context, row.name, stop, err);
 }
 
-enum sirix_status sirix_resource_list(struct sirix_database *database, struct sirix_bytes after,
-                                      sirix_name_visit_fn visit, void *context,
-                                      struct sirix_error *err)
+enum sirix_status sirix_resource_list_at(struct sirix_reader *reader, struct sirix_bytes after,
+                                         sirix_name_visit_fn visit, void *context,
+                                         struct sirix_error *err)
 {
     const struct sirix_rows_key prefix = sirix_rows_prefix_resource_names();
     struct list_walk walk = {.after = after, .visit = visit, .context = context};
     struct sirix_rows_key from = prefix;
-    struct sirix_reader *reader = NULL;
-    enum sirix_status status = SIRIX_OK;
 
     if (after.len != 0) {
-        status = sirix_name_check(SIRIX_NAME_RESOURCE, after, "after", err);
+        enum sirix_status status = sirix_name_check(SIRIX_NAME_RESOURCE, after, "after", err);
         if (status != SIRIX_OK) {
             return status;
         }
         from = sirix_rows_key_resource_name(after);
     }
-    status = sirix_reader_open(database->backend, &reader, err);
+    return sirix_ref_scan(reader, sirix_rows_key_view(&prefix), sirix_rows_key_view(&from), false,
+                          list_row, &walk, err);
+}
+
+enum sirix_status sirix_resource_list(struct sirix_database *database, struct sirix_bytes after,
+                                      sirix_name_visit_fn visit, void *context,
+                                      struct sirix_error *err)
+{
+    struct sirix_reader *reader = NULL;
+    enum sirix_status status = sirix_reader_open(database->backend, &reader, err);
+
     if (status == SIRIX_OK) {
-        status = sirix_ref_scan(reader, sirix_rows_key_view(&prefix), sirix_rows_key_view(&from),
-                                false, list_row, &walk, err);
+        status = sirix_resource_list_at(reader, after, visit, context, err);
     }
     sirix_reader_close(reader);
     return status;

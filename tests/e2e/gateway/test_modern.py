@@ -168,7 +168,7 @@ class Resources(Case):
             "sirix:///{database}/{resource}/revision/{revision}",
             "sirix:///{database}/{resource}/snapshots"])
         listed = [r["uri"] for r in gateway.ask("resources/list")["resources"]]
-        self.assertEqual(listed, ["sirix:///databases", "sirix:///db/resources"])
+        self.assertEqual(listed, ["sirix:///databases", "sirix:///db/resources", "sirix:///docs/sql"])
         for uri, member, value in [
                 ("sirix:///databases", "count", 1), ("sirix:///db/resources", "count", 1),
                 (INFO, "latestRevision", 2), ("sirix:///db/users/history", "count", 2),
@@ -224,7 +224,8 @@ class Resources(Case):
             seen += [r["uri"] for r in page["resources"]]
             more = {"cursor": page["nextCursor"]} if "nextCursor" in page else None
         self.assertEqual(seen, ["sirix:///databases"] +
-                         [f"sirix:///d{i:03}/resources" for i in range(130) if i != 5])
+                         [f"sirix:///d{i:03}/resources" for i in range(130) if i != 5] +
+                         ["sirix:///docs/sql"])
 
     def test_changes_are_told_to_who_listens(self):
         self.store("db/users", USERS)

@@ -209,3 +209,16 @@ void sirix_backend_query_close(struct sirix_query_stream *stream)
 {
     (void)stream;
 }
+
+enum sirix_status sirix_backend_sql_next(struct sirix_sql_stream *stream,
+                                         struct sirix_sql_part *out_part, struct sirix_error *err)
+{
+    (void)stream;
+    (void)out_part;
+    return sirix_fail(err, SIRIX_UNSUPPORTED, "made up");
+}
+
+void sirix_backend_sql_close(struct sirix_sql_stream *stream)
+{
+    (void)stream;
+}

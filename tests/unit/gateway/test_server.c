@@ -138,6 +138,9 @@ static const char *some_arguments(const struct sirix_mcp_tool *tool)
         {"branch", "\"b\""},
         {"revision", "1"},
         {"query", "\"1\""},
+        {"sql", "\"SELECT 1\""},
+        {"table", "\"t\""},
+        {"words", "\"w\""},
         {NULL, NULL},
     };
     static char line[512];
@@ -335,7 +338,7 @@ static void tools_are_listed_in_pages_in_their_order(void **state)
                            "\"cursor\":\"%.*s\"}}",
                            (int)next->value.text.len, (const char *)next->value.text.data);
         }
-        assert_int_equal(seen, round == 0 ? sirix_mcp_tool_count : 10);
+        assert_int_equal(seen, round == 0 ? sirix_mcp_tool_count : 14);
         stop();
     }
 }
