@@ -76,11 +76,11 @@ static enum sirix_status get_time_travel(struct sirix_mcp_request *request,
     status = sirix_buf_printf(
         &text, err,
         "Given SirixDB resource %s/%s, help me query the data as it existed at a specific point in "
-        "time. The resource has %" PRIu64 " revisions spanning from %s to %s.\n"
+        "time. The resource has %" PRIu64 " revision%s spanning from %s to %s.\n"
         "Available tools: %ssirix_read_node (with revision or timestamp parameter), sirix_history, "
         "sirix_diff.",
-        info->database, info->resource, info->revision_count, first, last,
-        has_tool(request, "sirix_query") ? "sirix_query and " : "");
+        info->database, info->resource, info->revision_count, info->revision_count == 1 ? "" : "s",
+        first, last, has_tool(request, "sirix_query") ? "sirix_query and " : "");
     if (status == SIRIX_OK) {
         put_message(put, &text);
     }

@@ -116,12 +116,9 @@ static enum sirix_status open_hidden(struct sirix_import *import, struct sirix_h
 {
     const struct sirix_import_request *wanted = &import->wanted;
     struct sirix_resource *resource = NULL;
-    struct sirix_author author;
 
-    sirix_author_make(&import->request.caller, wanted->options.on_behalf_of, &author);
-    enum sirix_status status =
-        sirix_resource_create_hidden(sirix_handle_database(handle), wanted->resource,
-                                     author_of(&author), wanted->options.message, &resource, err);
+    enum sirix_status status = sirix_resource_create_hidden(sirix_handle_database(handle),
+                                                            wanted->resource, &resource, err);
     if (status != SIRIX_OK) {
         return status;
     }

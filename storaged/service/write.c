@@ -209,6 +209,7 @@ enum sirix_status sirix_write_open_hidden(const struct sirix_request *request,
     if (status != SIRIX_OK) {
         return status;
     }
+    write->hidden = true;
     *target = (struct sirix_target){.handle = handle, .resource = resource, .stream = true};
     status = sirix_handle_stream_reader_open(handle, &target->reader, err);
     if (status == SIRIX_OK) {
@@ -281,10 +282,11 @@ static struct sirix_bytes branch_name(const struct sirix_write *write)
     return (struct sirix_bytes){.data = write->branch, .len = strlen(write->branch)};
 }
 
-static enum sirix_status check_expected(const struct sirix_write *write, uint64_t revision,
+static enum sirix_status check_expected(const struct sirix_write *write, uint64_t head,
                                         struct sirix_error *err)
 {
     const struct sirix_write_options *options = &write->options;
+    const uint64_t revision = write->hidden ? 0 : head;
 
     if (!options->has_expected || options->expected_revision == revision) {
         return SIRIX_OK;

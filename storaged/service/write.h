@@ -63,6 +63,7 @@ typedef void (*sirix_write_ready_fn)(void *context);
 struct sirix_write {
     bool stream;
     bool any_branch; /* Also one whose time is over: for what deletes it. */
+    bool hidden;     /* Its resource has no revision yet that anybody could have seen. */
     struct sirix_request request;
     struct sirix_write_options options;
     struct sirix_target target;
@@ -88,7 +89,8 @@ enum sirix_status sirix_write_open(const struct sirix_request *request,
 
 /*
  * The same for a stream's write on a resource that is open already since no name leads to it: see
- * sirix_resource_create_hidden(). The write takes handle and resource over, if it succeeds.
+ * sirix_resource_create_hidden(). The revision to expect is 0. The write takes handle and resource over,
+ * if it succeeds.
  */
 enum sirix_status sirix_write_open_hidden(const struct sirix_request *request,
                                           const struct sirix_write_options *options,

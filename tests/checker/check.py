@@ -63,10 +63,11 @@ class Resource:
             elif tag == b'P':
                 self._path(rest, body)
             elif tag == b'D':
-                body.i64()
+                self.created = body.i64()
                 self.seed = bytes(body.take(16))
                 require(body.text8() == name, 'a resource under two names')
         require(max(self.index) == self.last_revision, 'counters and index of revisions')
+        require(self.index[1][1] == self.created, 'a descriptor of another time than revision 1')
         for branch, (revision, address, _) in self.heads.items():
             require(self.index[revision][0] == address, 'head of branch %d' % branch)
         self._check_labels()

@@ -51,7 +51,7 @@ class Editor:
 
     def __init__(self, client, chance):
         self.client, self.chance = client, chance
-        self.done, self.newest = {}, 2
+        self.done, self.newest = {}, 1
 
     def count(self, what, call, **fields):
         try:

@@ -92,6 +92,20 @@ static enum sirix_status put_intent(struct create_work *create, struct sirix_gro
                : status;
 }
 
+static enum sirix_status put_descriptor(struct sirix_group *group,
+                                        const struct sirix_resource *resource,
+                                        struct sirix_bytes name, int64_t created_us,
+                                        struct sirix_error *err)
+{
+    const struct sirix_rows_key key = sirix_rows_key_descriptor(resource->id);
+    struct sirix_descriptor_row row = {.created_us = created_us, .name = name};
+    struct sirix_rows_value value;
+
+    memcpy(row.name_seed, resource->seed.bytes, sizeof(row.name_seed));
+    value = sirix_rows_descriptor_encode(&row);
+    return sirix_row_put(group, &key, &value, err);
+}
+
 static enum sirix_status put_rows(struct create_work *create, struct sirix_group *group,
                                   int64_t now_us, struct sirix_error *err)
 {
@@ -110,14 +124,8 @@ static enum sirix_status put_rows(struct create_work *create, struct sirix_group
         .revision_count = 1,
         .branch_count = 1,
     };
-    struct sirix_descriptor_row descriptor = {.created_us = now_us, .name = create->name};
-    const struct sirix_rows_key descriptor_key = sirix_rows_key_descriptor(resource->id);
-    struct sirix_rows_value descriptor_value;
-    enum sirix_status status = SIRIX_OK;
+    enum sirix_status status = put_descriptor(group, resource, create->name, now_us, err);
 
-    memcpy(descriptor.name_seed, resource->seed.bytes, sizeof(descriptor.name_seed));
-    descriptor_value = sirix_rows_descriptor_encode(&descriptor);
-    status = sirix_row_put(group, &descriptor_key, &descriptor_value, err);
     if (status == SIRIX_OK) {
         status = create->hidden ? put_intent(create, group, now_us, err)
                                 : put_name(group, resource->id, create->name, err);
@@ -235,11 +243,11 @@ enum sirix_status sirix_resource_create(struct sirix_database *database, struct 
 }
 
 enum sirix_status sirix_resource_create_hidden(struct sirix_database *database,
-                                               struct sirix_bytes name, struct sirix_bytes author,
-                                               struct sirix_bytes message,
+                                               struct sirix_bytes name,
                                                struct sirix_resource **out_resource,
                                                struct sirix_error *err)
 {
+    const struct sirix_bytes none = {.data = NULL, .len = 0};
     struct create_work *work = calloc(1, sizeof(*work));
     struct sirix_resource *resource = NULL;
     enum sirix_status status = SIRIX_OK;
@@ -248,7 +256,7 @@ enum sirix_status sirix_resource_create_hidden(struct sirix_database *database,
         return sirix_fail(err, SIRIX_NO_MEMORY, "cannot allocate a resource");
     }
     work->hidden = true;
-    status = create(database, name, author, message, work, NULL, err);
+    status = create(database, name, none, none, work, NULL, err);
     if (status == SIRIX_OK) {
         status = sirix_resource_open_id(database, work->shell.id, name, &resource, err);
         if (status == SIRIX_OK) {
@@ -262,6 +270,18 @@ enum sirix_status sirix_resource_create_hidden(struct sirix_database *database,
         }
     }
     free(work);
+    return status;
+}
+
+enum sirix_status sirix_resource_begin(struct sirix_group *group, struct sirix_resource *resource,
+                                       int64_t time_us, struct sirix_error *err)
+{
+    const struct sirix_bytes name = {.data = resource->name, .len = strlen(resource->name)};
+    enum sirix_status status = put_descriptor(group, resource, name, time_us, err);
+
+    if (status == SIRIX_OK) {
+        atomic_store(&resource->created_us, time_us);
+    }
     return status;
 }
 

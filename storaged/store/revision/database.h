@@ -83,13 +83,13 @@ enum sirix_status sirix_resource_open(struct sirix_database *database, struct si
 void sirix_resource_unref(struct sirix_resource *resource);
 /*
  * The same, seen by nobody: it cannot be opened or listed before the first publication on it, which
- * gives it its name in the same transaction (ALREADY_EXISTS when another has taken it). So an import
+ * gives it its name in the same transaction (ALREADY_EXISTS when another has taken it) and is its
+ * revision 1, without a parent: the empty record that views of it read until then goes. So an import
  * creates a resource and its value together. An owner who gives up calls sirix_resource_discard()
  * before the unref; what a killed process leaves hidden is removed at the next opening.
  */
 enum sirix_status sirix_resource_create_hidden(struct sirix_database *database,
-                                               struct sirix_bytes name, struct sirix_bytes author,
-                                               struct sirix_bytes message,
+                                               struct sirix_bytes name,
                                                struct sirix_resource **out_resource,
                                                struct sirix_error *err) SIRIX_MUST_CHECK;
 /* Removes a resource that is still hidden; does nothing to one that is not. */

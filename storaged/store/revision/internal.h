@@ -39,7 +39,7 @@ struct sirix_database {
 struct sirix_resource {
     struct sirix_database *database;
     uint32_t id;
-    int64_t created_us;
+    _Atomic int64_t created_us; /* The time of revision 1. */
     struct sirix_name_seed seed;
     char name[SIRIX_NAME_BYTES_MAX + 1];
     _Atomic uint64_t hidden_intent; /* Not 0: it has no name yet, and this would remove it. */
@@ -77,6 +77,9 @@ enum sirix_status sirix_resource_open_id(struct sirix_database *database, uint32
                                          struct sirix_bytes name,
                                          struct sirix_resource **out_resource,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Within a group: a hidden resource begins at that time, not when it was made. */
+enum sirix_status sirix_resource_begin(struct sirix_group *group, struct sirix_resource *resource,
+                                       int64_t time_us, struct sirix_error *err) SIRIX_MUST_CHECK;
 /* Within a group: gives a hidden resource its name. ALREADY_EXISTS when it was taken meanwhile. */
 enum sirix_status sirix_resource_reveal(struct sirix_group *group,
                                         const struct sirix_resource *resource,

@@ -6,6 +6,9 @@
  * parent, and adds segments and rows. A head that moved is a CONFLICT, so a parent is always one that a
  * writer has seen, and thus durable: its record can be read.
  *
+ * The first publication on a hidden resource is its revision 1: it takes the place of the empty record
+ * that the resource was made with.
+ *
  * Rows of one publication: the run of the index, the head, the counters; names, intent and rider only
  * where there are any.
  */
@@ -163,24 +166,68 @@ static void note_keys(struct sirix_publication *publication, struct sirix_counte
     }
 }
 
+/* The place of a revision: behind the one that the change was built on. */
+static enum sirix_status place_behind(struct sirix_group *group,
+                                      struct sirix_publication *publication,
+                                      struct sirix_counters_row *counters,
+                                      const struct sirix_head_row *head, struct sirix_error *err)
+{
+    struct sirix_step parent = {.address = head->address};
+    enum sirix_status status = sirix_record_of(sirix_group_reader(group), publication->resource,
+                                               head->revision, head->address, &parent.record, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    counters->revision_count++;
+    publication->record.revision = ++counters->last_revision;
+    note_keys(publication, counters);
+    return sirix_record_link(sirix_group_reader(group), publication->resource, &publication->record,
+                             &parent, err);
+}
+
+/*
+ * Of a resource that nobody has seen: it begins with this revision, the first, and with this time. What
+ * it was made with, a record alone, goes.
+ */
+static enum sirix_status place_first(struct sirix_group *group,
+                                     struct sirix_publication *publication,
+                                     struct sirix_counters_row *counters,
+                                     const struct sirix_head_row *head, struct sirix_error *err)
+{
+    const uint64_t made_with = sirix_address_number(head->address);
+    enum sirix_status status =
+        sirix_resource_begin(group, publication->resource, publication->record.time_us, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_group_segment_delete(
+            group, (struct sirix_segment_range){.first = made_with, .last = made_with}, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    counters->last_revision = 1;
+    counters->revision_count = 1;
+    publication->record.revision = 1;
+    note_keys(publication, counters);
+    return sirix_record_link(sirix_group_reader(group), publication->resource, &publication->record,
+                             NULL, err);
+}
+
 static enum sirix_status prepare_one(struct sirix_group *group,
                                      struct sirix_publication *publication, int64_t now_us,
                                      struct sirix_published *result, struct sirix_error *err)
 {
     const struct sirix_resource *resource = publication->resource;
+    const bool hidden = atomic_load(&resource->hidden_intent) != 0;
     struct sirix_record *record = &publication->record;
     uint64_t number = publication->segments[0].number;
-    struct sirix_step parent = {.address = publication->base_address};
     struct sirix_counters_row counters;
     struct sirix_head_row head = {0};
     enum sirix_status status = sirix_counters_get(group, resource, &counters, err);
 
     if (status == SIRIX_OK) {
         status = check_head(group, publication, &counters, now_us, &head, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_record_of(sirix_group_reader(group), resource, head.revision, head.address,
-                                 &parent.record, err);
     }
     if (status != SIRIX_OK) {
         return status;
@@ -190,17 +237,16 @@ static enum sirix_status prepare_one(struct sirix_group *group,
                           "resource %s: segment %" PRIu64 " is older than its parent's",
                           resource->name, number);
     }
-    record->revision = ++counters.last_revision;
     record->time_us = sirix_counters_tick(&counters, now_us);
     record->branch_id = publication->branch_id;
-    counters.revision_count++;
-    note_keys(publication, &counters);
+    status = hidden ? place_first(group, publication, &counters, &head, err)
+                    : place_behind(group, publication, &counters, &head, err);
+    if (status != SIRIX_OK) {
+        return status;
+    }
     head.revision = record->revision;
     head.address = sirix_address_make(number, SIRIX_SEGMENT_HEADER_BYTES);
-    status = sirix_record_link(sirix_group_reader(group), resource, record, &parent, err);
-    if (status == SIRIX_OK) {
-        status = add_segments(group, publication, err);
-    }
+    status = add_segments(group, publication, err);
     if (status == SIRIX_OK) {
         status = add_rows(group, publication, &counters, &head, err);
     }

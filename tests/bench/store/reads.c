@@ -86,7 +86,7 @@ static void print_reading(const char *which, struct reading *reading)
 
 /*
  * reads RESOURCE READS: values of random records by key, and others by path, blocks of the newest and
- * of the oldest revision with a value in turns.
+ * of the oldest revision in turns.
  */
 void bench_reads(struct bench_store *store, char **arguments)
 {
@@ -100,7 +100,7 @@ void bench_reads(struct bench_store *store, char **arguments)
 
     bench_check(keys != NULL, "memory");
     init_reading(&sides[0], store, resource, 0);
-    init_reading(&sides[1], store, resource, 2);
+    init_reading(&sides[1], store, resource, 1);
     sirix_buf_init(&out, SIZE_MAX);
     records = bench_record_count(&sides[0].document);
     for (uint64_t i = 0; i < blocks * BLOCK; i++) {

@@ -110,7 +110,7 @@ void bench_refs(struct bench_store *store, char **arguments)
     struct sirix_view view;
 
     bench_must(sirix_resource_info(resource, &info, &err), &err);
-    bench_revision(resource, store->reader, 2, &view);
+    bench_revision(resource, store->reader, 1, &view);
     for (uint64_t i = info.branch_count - 1; i < count; i++) {
         make_branch(&view, i);
     }

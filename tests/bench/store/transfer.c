@@ -23,9 +23,9 @@ void bench_import(struct bench_store *store, char **arguments)
     struct bench_memory *memory = bench_memory_start(0);
 
     bench_check(file != NULL && piece != NULL, arguments[1]);
-    bench_must(sirix_resource_create(store->database, bench_bytes(arguments[0]),
-                                     bench_bytes("bench"), bench_bytes(""), &resource, &err),
-               &err);
+    bench_must(
+        sirix_resource_create_hidden(store->database, bench_bytes(arguments[0]), &resource, &err),
+        &err);
     bench_head(resource, store->reader, NULL, &view);
     bench_must(sirix_edit_new(&view, store->reader, &edit, &err), &err);
     bench_must(sirix_edit_insert_begin(edit, &insert, &err), &err);

@@ -88,12 +88,12 @@ class Door(case.DaemonCase):
         name = self.resource(found["doc"])
         patch = found["patch"].encode()
         for branch, streamed in ((b"message", False), (b"stream", True)):
-            self.branch(name, branch, 2)
+            self.branch(name, branch, 1)
             if "error" in found:
                 reason = self.refused_reason(name, patch, branch, streamed)
                 self.assertIn(reason, (b"patch_target", b"patch_test", b"field_invalid",
                                        b"field_missing", b"duplicate_key"))
-                self.assertEqual(self.head(name, branch), 2)
+                self.assertEqual(self.head(name, branch), 1)
                 continue
             self.patch(name, patch, branch, streamed)
             if "expect" in found:
@@ -101,7 +101,7 @@ class Door(case.DaemonCase):
             else:
                 self.assertEqual(self.value(name, branch), self.value(name, b"message"))
         if "error" not in found:
-            self.lead_back(name, 2, self.head(name, b"message"))
+            self.lead_back(name, 1, self.head(name, b"message"))
 
     def refused_reason(self, name, patch, branch, streamed):
         with self.assertRaises(case.grpc.RpcError) as caught:

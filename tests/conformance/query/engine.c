@@ -79,7 +79,7 @@ static enum sirix_status look_at_the_clock(void *context, struct sirix_error *er
 void engine_open(struct engine *engine, struct sirix_arena *arena)
 {
     *engine = (struct engine){.arena = arena};
-    fixture_open(&engine->store);
+    fixture_open_new(&engine->store);
     engine->catalogue = (struct sirix_query_catalogue){.context = engine,
                                                        .open = open_place,
                                                        .close = close_place,

@@ -280,7 +280,7 @@ class CommandLine(Folder):
     def test_one_is_one(self):
         self.assertIn(", 1 node, ", self.run_ctl("import", "db/res", "-", stdin=b"1")[0])
         self.assertIn(", 2 nodes, ", self.run_ctl("import", "db/two", "-", stdin=b"[1]")[0])
-        self.assertIn("1 resource, 2 revisions, ", self.run_ctl("verify", "db/res")[0])
+        self.assertIn("1 resource, 1 revision, ", self.run_ctl("verify", "db/res")[0])
         self.assertIn(": 0 problems\n", self.run_ctl("verify", "db/res")[0])
 
     def test_the_whole_value_has_a_name_in_a_diff(self):

@@ -122,8 +122,8 @@ class Workflow(Folder):
         self.ask("update", "db/res", "/a/y", "-", stdin=long.encode())
         entries = self.ask("history", "db/res", "/a/y")["revisions"]
         self.assertEqual([(e["revision"], e["change"], e["kind"]) for e in entries],
-                         [(6, "replace", "string"), (5, "rename", "number"),
-                          (3, "update", "number"), (2, "insert", "number")])
+                         [(5, "replace", "string"), (4, "rename", "number"),
+                          (2, "update", "number"), (1, "insert", "number")])
         self.assertEqual((entries[2]["value"], entries[2]["name"], entries[2]["message"]),
                          (2, "x", "one\nline"))
         self.assertTrue(entries[0]["text"].startswith('"é'))  # Cut: it is no JSON any more.
@@ -131,10 +131,10 @@ class Workflow(Folder):
         key = str(self.ask("read", "db/res", "/a/y")["nodes"][0]["nodeKey"])
         self.assertEqual(self.ask("history", "db/res", key, "--count", "2")["revisions"],
                          entries[:2])
-        self.assertEqual(self.ask("history", "db/res@3", "/a/x")["revisions"], entries[2:])
+        self.assertEqual(self.ask("history", "db/res@2", "/a/x")["revisions"], entries[2:])
         self.assertEqual(self.ask("history", "db/res", "--count", "0")["revisions"], [])
-        words = self.run_ctl("history", "db/res@3", key)[0]
-        self.assertRegex(words, r"^3  \S+  owner  main  one\\nline\n    update  2\n2  ")
+        words = self.run_ctl("history", "db/res@2", key)[0]
+        self.assertRegex(words, r"^2  \S+  owner  main  one\\nline\n    update  2\n1  ")
         self.error("history", "db/res", "/zz", code=66)
 
     def test_lists_of_many_pages_are_shown_whole(self):
@@ -144,9 +144,9 @@ class Workflow(Folder):
             self.ask("apply", "db/res", "-", stdin=patch)
         self.assertEqual([r["revision"] for r in self.ask("history", "db/res",
                                                           "--count", "22")["revisions"]],
-                         list(range(27, 5, -1)))
+                         list(range(26, 4, -1)))
         self.assertEqual(len(self.ask("history", "db/res")["revisions"]), 20)
-        self.assertEqual(len(self.ask("history", "db/res", "--count", "1000000")["revisions"]), 27)
+        self.assertEqual(len(self.ask("history", "db/res", "--count", "1000000")["revisions"]), 26)
 
     def test_databases_and_resources_are_made_listed_and_dropped(self):
         self.ask("create", "db")
@@ -293,7 +293,7 @@ class Writing(Folder):
         self.assertEqual((done["dryRun"], done["changed"], done["applied"], done["tests"]),
                          (True, False, 1, 1))
         words = self.run_ctl("apply", "db/res", "-", "--dry-run", stdin=patch)[0]
-        self.assertEqual(words, "revision 2 takes it: 1 operation, 1 test passed\n")
+        self.assertEqual(words, "revision 1 takes it: 1 operation, 1 test passed\n")
         self.assertEqual(self.run_ctl("apply", "db/res", "-", "--dry-run", "--quiet",
                                       stdin=patch)[0], "")
         self.error("apply", "db/res", "-", "--dry-run", code=65,

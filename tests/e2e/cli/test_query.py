@@ -162,7 +162,7 @@ class Consoles(ctl.Folder):
         console = Console(self)
         self.assertIn("XPDY0002", console.ask("$$"))
         self.assertIn("revision", console.ask(":help"))
-        console.ask(":use db/res@2")
+        console.ask(":use db/res@1")
         self.assertIn('\n"Bo"\n', console.ask("$$.users[1].name"))
         self.assertIn("query\n", console.ask(":explain $$.users"))
         self.assertIn("there is no", console.ask(":use db/none@x"))

@@ -29,7 +29,7 @@ class Terminals(Folder):
                     re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u202e\U000e0041]", seen),
                     repr(seen))
         # JSON on a terminal still means the same value.
-        seen, _ = self.on_terminal("export", "db/res@2")
+        seen, _ = self.on_terminal("export", "db/res@1")
         self.assertEqual(json.loads(seen)["k"], self.EVIL)
 
     def test_colours_come_on_a_terminal_only_and_respect_no_color(self):

@@ -293,7 +293,7 @@ class Audit(Guard):
         self.assertEqual((insert["database"], insert["client"], insert["principal"]),
                          ("db", "test", "local"))
         self.assertEqual(lines[3]["intent"], insert["seq"])
-        self.assertEqual((lines[3]["revisionBefore"], lines[3]["revisionAfter"]), (2, 3))
+        self.assertEqual((lines[3]["revisionBefore"], lines[3]["revisionAfter"]), (1, 2))
         self.assertEqual(lines[8]["confirmed"], "two-step")
         self.assertEqual(lines[8]["arguments"]["nodeKey"], key)
         self.assertRegex(insert["argumentsDigest"], "^[0-9a-f]{64}$")

@@ -171,9 +171,9 @@ class Resources(Case):
         self.assertEqual(listed, ["sirix:///databases", "sirix:///db/resources", "sirix:///docs/sql"])
         for uri, member, value in [
                 ("sirix:///databases", "count", 1), ("sirix:///db/resources", "count", 1),
-                (INFO, "latestRevision", 2), ("sirix:///db/users/history", "count", 2),
-                ("sirix:///db/users/revision/2", "value", json.loads(USERS)),
-                ("sirix:///%64b/users/revision/1", "kind", "none")]:
+                (INFO, "latestRevision", 1), ("sirix:///db/users/history", "count", 1),
+                ("sirix:///db/users/revision/1", "value", json.loads(USERS)),
+                ("sirix:///%64b/users/revision/1", "kind", "object")]:
             with self.subTest(uri):
                 content = gateway.ask("resources/read", uri=uri)["contents"]
                 self.assertEqual([(c["uri"], c["mimeType"]) for c in content],
@@ -203,7 +203,7 @@ class Resources(Case):
         self.store("db/big", json.dumps({f"name{i}": [{"deep": "x" * 400}] * 20
                                          for i in range(30)}))
         gateway = self.modern(config={"maxResultBytes": 8192})
-        text = gateway.ask("resources/read", uri="sirix:///db/big/revision/2")["contents"][0]["text"]
+        text = gateway.ask("resources/read", uri="sirix:///db/big/revision/1")["contents"][0]["text"]
         whole = json.loads(text)
         self.assertLessEqual(len(text), 8192)
         self.assertEqual(len(whole["children"]), 30)
@@ -298,7 +298,7 @@ class Prompts(Case):
         got = reader.ask("prompts/get", name="time_travel", arguments=WHERE)
         text = got["messages"][0]["content"]["text"]
         self.assertEqual(got["messages"][0]["role"], "user")
-        self.assertRegex(text, r"db/users.*has 2 revisions spanning from \d{4}-.*Z to \d{4}-.*Z")
+        self.assertRegex(text, r"db/users.*has 1 revision spanning from \d{4}-.*Z to \d{4}-.*Z")
         got = writer.ask("prompts/get", name="safe_mutation", arguments=WHERE)
         self.assertIn("1. Create a snapshot", got["messages"][0]["content"]["text"])
         got = reader.ask("prompts/get", name="analyze_changes",

@@ -43,7 +43,7 @@ class Queries(Case):
         self.assertEqual([i.get("path") for i in answer["items"]],
                          ["/users/[0]/name", "/users/[1]", None])
         self.assertEqual((answer["count"], answer["truncated"]), (3, False))
-        self.assertEqual(answer["read"], [{"database": "db", "resource": "users", "revision": 2}])
+        self.assertEqual(answer["read"], [{"database": "db", "resource": "users", "revision": 1}])
         gateway.call("sirix_update", database="db", resource="users",
                      nodeKey=answer["items"][0]["nodeKey"], value="Zoe")
         self.assertEqual(self.ask(gateway, "jn:doc('db','users').users[0].name")["items"][0]["value"],
@@ -57,9 +57,9 @@ class Queries(Case):
         self.ask(gateway, "delete json $$.users[0]", tool="sirix_execute_update_query", **where)
         count = lambda **view: self.ask(gateway, "count($$.users[])", **where,
                                         **view)["items"][0]["value"]
-        self.assertEqual([count(), count(revision=2), count(snapshot="before"), count(branch="dev")],
+        self.assertEqual([count(), count(revision=1), count(snapshot="before"), count(branch="dev")],
                          [1, 2, 2, 2])
-        for view in ({"revision": 2}, {"snapshot": "before"}, {"branch": "dev"}):
+        for view in ({"revision": 1}, {"snapshot": "before"}, {"branch": "dev"}):
             self.assertIn("database and resource", self.refused(gateway, "1", **view)["error"])
         self.assertEqual(self.refused(gateway, "1", database="db")["field"], "resource")
 
@@ -145,13 +145,13 @@ class Queries(Case):
                                    "{'young': true} into $u", tool="sirix_execute_update_query",
                           message="mark", **where)
         self.assertEqual((answer["revision"], answer["parentRevision"], answer["changed"]),
-                         (3, 2, True))
+                         (2, 1, True))
         self.assertEqual([u["resource"] for u in answer["updates"]], ["users"])
         last = gateway.call("sirix_history", **where)["revisions"][0]
         self.assertEqual(last["message"], "mark")
         self.assertEqual(self.ask(gateway, "$$.users[1].young", **where)["items"][0]["value"], True)
         facts = self.refused(gateway, "delete json $$.users", tool="sirix_execute_update_query",
-                             expectedRevision=2, **where)
+                             expectedRevision=1, **where)
         self.assertEqual(facts["reason"], "revision_moved")
 
     def test_an_update_is_shown_before_it_is_done(self):
@@ -165,7 +165,7 @@ class Queries(Case):
         self.assertEqual(self.ask(gateway, "count($$.users[].age)", **where)["items"][0]["value"], 2)
         done = self.ask(gateway, query, tool="sirix_execute_update_query",
                         confirmToken=held["confirmToken"], **where)
-        self.assertEqual(done["revision"], 3)
+        self.assertEqual(done["revision"], 2)
         facts = self.refused(gateway, "delete json (jn:doc('db','users').users, "
                                       "jn:doc('db','other').n)", tool="sirix_execute_update_query")
         self.assertTrue(facts["error"])

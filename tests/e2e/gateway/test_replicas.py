@@ -131,7 +131,7 @@ class Replicas(Case):
                     items = call("sirix_read_node", path="/items", branch="work")["nodeKey"]
                     call("sirix_insert", branch="work", parentNodeKey=items, data=i,
                          position="last_child")
-                diff = call("sirix_diff", branch="work", from_revision=2)
+                diff = call("sirix_diff", branch="work", from_revision=1)
                 assert diff["inserts"] == 5, diff
                 call("sirix_promote", branch="work")
                 call("sirix_delete_branch", name="work")

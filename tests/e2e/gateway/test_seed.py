@@ -59,7 +59,7 @@ class Attack(Case):
             ("sirix_resource_info", {"database": "credentials", "resource": "all"}),
             ("sirix_list_resources", {"database": "credentials"})]]
         answers += [gateway.request("resources/read", {"uri": uri}) for uri in (
-            "sirix:///credentials/resources", "sirix:///products/credentials/revision/2",
+            "sirix:///credentials/resources", "sirix:///products/credentials/revision/1",
             "sirix:///products%2F..%2Fcredentials/all/info")]
         answers += [gateway.request(method, params) for method, params in [
             ("tools/list", None), ("resources/list", None),

@@ -177,7 +177,7 @@ class Tools(Case):
             answer = gateway.call_raw(name, **WHERE, name="x", data=1, nodeKey=1, value=1)
             self.assertEqual(answer["error"]["code"], -32602, name)
         self.assertEqual(gateway.call("status")["storage"]["role"], "reader")
-        self.assertEqual(gateway.call("sirix_history", **WHERE)["count"], 2)
+        self.assertEqual(gateway.call("sirix_history", **WHERE)["count"], 1)
 
     def test_read_write_registers_the_rest_and_warns(self):
         gateway = self.open("--read-write")
@@ -202,7 +202,7 @@ class Tools(Case):
         self.store("db/users", USERS)
         gateway = self.open("--read-write")
         made = gateway.call("sirix_create_snapshot", **WHERE, name="before-cleanup")
-        self.assertEqual(made["message"], "Snapshot 'before-cleanup' created at revision 2")
+        self.assertEqual(made["message"], "Snapshot 'before-cleanup' created at revision 1")
         users = gateway.call("sirix_read_node", **WHERE, path="/users")
         keys = [child["nodeKey"] for child in users["children"]]
 
@@ -215,8 +215,8 @@ class Tools(Case):
                             to_revision=deleted["revision"])
 
         self.assertEqual([inserted["revision"], updated["revision"], deleted["revision"]],
-                         [3, 4, 5])
-        self.assertEqual(deleted["parentRevision"], 4)
+                         [2, 3, 4])
+        self.assertEqual(deleted["parentRevision"], 3)
         self.assertEqual((diff["inserts"], diff["deletes"], diff["updates"]), (1, 1, 1))
         kinds = {change["type"]: change for change in diff["changes"]}
         self.assertEqual(kinds["delete"]["nodeKey"], keys[1])
@@ -226,16 +226,16 @@ class Tools(Case):
         self.assertEqual(kinds["update"]["path"], "/users/[0]/name")
 
         reverted = gateway.confirm("sirix_revert", **WHERE, snapshot="before-cleanup")
-        self.assertEqual(reverted["message"], "Reverted to revision 2 (new revision 6)")
+        self.assertEqual(reverted["message"], "Reverted to revision 1 (new revision 5)")
         self.assertEqual(self.ctl("export", "db/users").strip(), USERS)
-        moved = gateway.call("sirix_create_snapshot", **WHERE, name="main", revision=5)
-        self.assertEqual(moved["revision"], 5)
+        moved = gateway.call("sirix_create_snapshot", **WHERE, name="main", revision=4)
+        self.assertEqual(moved["revision"], 4)
         listed = gateway.call("sirix_list_snapshots", **WHERE)["snapshots"]
         self.assertEqual({name: item["revision"] for name, item in listed.items()},
-                         {"before-cleanup": 2, "main": 5})
+                         {"before-cleanup": 1, "main": 4})
         gateway.call("sirix_delete_snapshot", **WHERE, name="before-cleanup")
         history = gateway.call("sirix_history", **WHERE, count=3)
-        self.assertEqual([item["revision"] for item in history["revisions"]], [6, 5, 4])
+        self.assertEqual([item["revision"] for item in history["revisions"]], [5, 4, 3])
         self.assertEqual(history["revisions"][1]["message"], "remove Bob")
         self.assertTrue(history["truncated"])
 
@@ -258,10 +258,10 @@ class Tools(Case):
         gateway.call("sirix_create_snapshot", **WHERE, name="first")
         time_of = gateway.call("sirix_history", **WHERE)["revisions"][0]["timestamp"]
         gateway.call("sirix_insert", **WHERE, data={"x": 1})
-        for view in ({"revision": 2}, {"revision": "2"}, {"revision": 2.0}, {"snapshot": "first"},
+        for view in ({"revision": 1}, {"revision": "1"}, {"revision": 1.0}, {"snapshot": "first"},
                      {"timestamp": time_of}, {"branch": "main", "timestamp": time_of}):
             read = gateway.call("sirix_read_node", **WHERE, **view)
-            self.assertEqual((read["revision"], read["value"]), (2, json.loads(USERS)), view)
+            self.assertEqual((read["revision"], read["value"]), (1, json.loads(USERS)), view)
         refused = gateway.fail("sirix_read_node", **WHERE, revision=1, snapshot="first")
         self.assertEqual(refused["reason"], "field_invalid")
         for view, reason in (({"revision": 99}, "revision_ahead"),
@@ -322,8 +322,8 @@ class Tools(Case):
         self.assertEqual(gateway.fail("sirix_insert", **WHERE, data=1, position="up")["field"],
                          "position")
         self.assertEqual(gateway.fail("sirix_revert", **WHERE)["reason"], "field_missing")
-        moved = gateway.fail("sirix_insert", **WHERE, data={"q": 1}, expectedRevision=1)
-        self.assertEqual((moved["reason"], moved["currentRevision"]), ("revision_moved", 2))
+        moved = gateway.fail("sirix_insert", **WHERE, data={"q": 1}, expectedRevision=2)
+        self.assertEqual((moved["reason"], moved["currentRevision"]), ("revision_moved", 1))
         wrong = gateway.request("tools/call", {"name": "status", "arguments": [1]})
         self.assertTrue(wrong["result"]["isError"])
 
@@ -331,9 +331,9 @@ class Tools(Case):
         self.store("db/users", USERS)
         gateway = self.open("--read-write")
         gateway.call("sirix_insert", **WHERE, data={"x": 1})
-        back = gateway.call("sirix_diff", **WHERE, from_revision=3, to_revision=2)
+        back = gateway.call("sirix_diff", **WHERE, from_revision=2, to_revision=1)
         self.assertEqual((back["inserts"], back["deletes"]), (0, 1))
-        same = gateway.call("sirix_diff", **WHERE, from_revision=2, to_revision=2)
+        same = gateway.call("sirix_diff", **WHERE, from_revision=1, to_revision=1)
         self.assertEqual((same["count"], same["changes"]), (0, []))
         self.assertIn("note", same)
         patch = gateway.call("sirix_diff", **WHERE, format="json-patch")["patch"]

@@ -93,8 +93,8 @@ class Texts(cases.Case):
         first, second = '{"b":1,"a":{"d":1,"c":2}}', '{"a":{"c":2,"d":1},"b":1}'
         for name in self.both(first):
             result = self.load(name, second, replace=True).result
-            self.assertEqual((result.revision, result.changed), (3, True))
-            self.check_text(name, first, view=case.pb.View(revision=2))
+            self.assertEqual((result.revision, result.changed), (2, True))
+            self.check_text(name, first, view=case.pb.View(revision=1))
             self.check_text(name, second)
             self.assertEqual(self.diff(name)[0], [])
             self.assertEqual(self.patch(name)[1], [])
@@ -123,7 +123,7 @@ class Texts(cases.Case):
                     self.assertEqual(failure[0], "INVALID_ARGUMENT", text)
                     self.assertIn(failure[1], ("json_encoding", "json_syntax"), text)
                     self.assertTrue(failure[2].HasField("offset"), text)
-                self.assertEqual((self.text(name), self.head(name)), ("[]", 2))
+                self.assertEqual((self.text(name), self.head(name)), ("[]", 1))
         name = self.resource("[]")
         detail = self.refused("INVALID_ARGUMENT", "json_encoding", self.apply, name,
                               insert('{"ok":1}', node_key=1),
@@ -249,7 +249,7 @@ class Changes(cases.Case):
         self.client.CreateBranch(name=b"side", **place)
         before = self.stored()
         same = self.load(name, text, replace=True, branch=b"side").result
-        self.assertEqual((same.changed, same.revision), (False, 2))
+        self.assertEqual((same.changed, same.revision), (False, 1))
         self.assertEqual(self.diff(name, **{"from": case.pb.View(),
                                             "to": case.pb.View(branch=b"side")})[0], [])
         key = self.node(name, "/c").node_key
@@ -337,7 +337,7 @@ class Changes(cases.Case):
         self.apply(name, update(self.node(name, "/[0]/id").node_key, "3"))
         text, patch = self.patch(name)
         self.assertEqual(patch, [{"op": "replace", "path": "/0/id", "value": 3}])
-        text, patch = self.patch(name, 2, 4)
+        text, patch = self.patch(name, 1, 3)
         self.assertLessEqual((len(patch), len(text) < 2000), (3, True))
         self.assertEqual(cases.patched(before, text),
                          cases.numbers_kept(swapped.replace('"id":2', '"id":3')))
@@ -358,7 +358,7 @@ class Changes(cases.Case):
                               *[insert('{"n":%d}' % n, node_key=self.node(name, path).node_key,
                                              position=case.pb.POSITION_LAST_CHILD)
                                       for n in (1, 2, 3)]).result.revision
-            self.assertEqual(head, 3)
+            self.assertEqual(head, 2)
             self.check_text(name, text.replace("[]", '[{"n":1},{"n":2},{"n":3}]'))
         for empty in ("{}", "[]"):
             name = self.resource('{"x":%s}' % empty)
@@ -418,8 +418,8 @@ class Changes(cases.Case):
         detail = self.refused("ABORTED", "revision_moved", self.apply, name,
                               update(old.nodes[0].node_key, "9"),
                               options=case.pb.WriteOptions(expected_revision=old.revision))
-        self.assertEqual(detail.current_revision, 3)
-        self.ctl("update", "db/" + name.decode(), "/a", "9", "--expected-revision", "2", code=75)
+        self.assertEqual(detail.current_revision, 2)
+        self.ctl("update", "db/" + name.decode(), "/a", "9", "--expected-revision", "1", code=75)
         self.apply(name, update(old.nodes[0].node_key, "9"))
         self.check_text(name, '{"a":9,"b":2}')
         self.ctl("update", "db/%s@2" % name.decode(), "/a", "8", code=64)
@@ -505,7 +505,7 @@ class Changes(cases.Case):
                  ('{"a":[{"b":%s}],"c":1}', "/a/[0]/b")]
         for form, path in homes:
             name = self.resource(form % values[0])
-            key, was, at = self.node(name, path).node_key, values[0], 2
+            key, was, at = self.node(name, path).node_key, values[0], 1
             for before, after in itertools.permutations(values, 2):
                 for text in (before, after):
                     result = self.apply(name, replace(key, text)).result
@@ -519,9 +519,9 @@ class Changes(cases.Case):
                     changes, _ = self.diff(name)
                     self.assertEqual([(c.kind, c.node_key) for c in changes],
                                      [(case.pb.CHANGE_KIND_REPLACE, key)], (before, after))
-            text, _ = self.patch(name, 2, at)
+            text, _ = self.patch(name, 1, at)
             self.assertEqual(cases.patched(form % values[0], text), cases.numbers_kept(form % was))
-            self.client.Revert(database=b"db", resource=name, view=case.pb.View(revision=2))
+            self.client.Revert(database=b"db", resource=name, view=case.pb.View(revision=1))
             self.check_text(name, form % values[0])
 
     def test_a_database_made_anew_is_new(self):

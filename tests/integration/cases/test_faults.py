@@ -201,7 +201,7 @@ class Disk(Own):
         os.remove(folder + "/filler")
         revision = client.Apply(operations=[update(2, "8")], **place).result.revision
         self.assertEqual(self.read(client, b"r")[:6], b'{"a":8')
-        self.assertEqual(revision, 3)
+        self.assertEqual(revision, 2)
         one.end(signal.SIGKILL)
         one.start()
         self.assertEqual(self.read(self.client(one), b"r")[:6], b'{"a":8')
@@ -239,8 +239,8 @@ class Damage(Own):
     def test_a_damaged_resource_can_be_dropped(self):
         client = self.damaged()[1]
         answer, failure = cases.attempt(client.DropResource, database=b"db", resource=b"r3",
-                                        options=case.pb.WriteOptions(expected_revision=1))
-        self.assertEqual((answer, failure[0], failure[2].current_revision), (None, "ABORTED", 2))
+                                        options=case.pb.WriteOptions(expected_revision=2))
+        self.assertEqual((answer, failure[0], failure[2].current_revision), (None, "ABORTED", 1))
         client.DropResource(database=b"db", resource=b"r3")
         self.load(client, b"r3", b"[2]")
         self.assertEqual(self.read(client, b"r3"), b"[2]")
@@ -343,7 +343,7 @@ class Clock(Own):
                 self.assertLess(client.Status().now_us, real)
             result = client.Apply(operations=[update(2, str(i + 1))], **place).result
             times[result.revision] = result.timestamp_us
-        self.assertEqual(list(times), list(range(3, 3 + len(times))))
+        self.assertEqual(list(times), list(range(2, 2 + len(times))))
         self.assertEqual(sorted(set(times.values())), list(times.values()))
 
         def at(us):
@@ -386,10 +386,10 @@ class Clock(Own):
         for text in (b"2024-01-15T10:00:00-05:00", b"2024-01-15T15:00:00Z",
                      b"2024-01-15T15:00:00.5Z",
                      b"2024-01-15T20:30:00.000+05:30", b"2024-01-15t15:00:00z"):
-            self.assertEqual(at(text), 2, text)
-        self.assertEqual(at(b"2024-01-15T15:10:00Z"), 3)
-        self.assertEqual(at(b"2024-01-15T16:10:00+01:00"), 3)
-        self.assertEqual(at(b"2024-01-16"), 3)
+            self.assertEqual(at(text), 1, text)
+        self.assertEqual(at(b"2024-01-15T15:10:00Z"), 2)
+        self.assertEqual(at(b"2024-01-15T16:10:00+01:00"), 2)
+        self.assertEqual(at(b"2024-01-16"), 2)
         for text in (b"2024-01-15", b"2024-01-15T15:00:00+05:00"):
             answer, failure = cases.attempt(at, text)
             self.assertEqual(failure[1], "revision_before_first", text)

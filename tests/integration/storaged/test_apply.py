@@ -49,10 +49,10 @@ class Patches(Applying):
             {"op": "copy", "from": "/a", "path": "/d"},
             {"op": "remove", "path": "/d/2"},
             {"op": "remove", "path": "/c"},
-        ], options=self.options(message=b"why", expected_revision=2))
+        ], options=self.options(message=b"why", expected_revision=1))
         self.assertEqual((answer.result.revision, answer.result.parent_revision,
                           answer.result.changed, answer.applied, answer.tests, answer.already),
-                         (3, 2, True, 7, 1, 0))
+                         (2, 1, True, 7, 1, 0))
         self.assertEqual(list(answer.operations), [])
         self.assertEqual(self.json(name), {"a": [1, 2, 3], "n": {"deep": [0, 1], "b": {"x": "one"}},
                                            "d": [1, 2]})
@@ -80,7 +80,7 @@ class Patches(Applying):
                 self.assertEqual((detail.field, detail.pointer), (b"json_patch", pointer))
                 if number is not None:
                     self.assertIn(b"operation " + number.encode(), detail.message)
-        self.assertEqual((self.json(name), self.head(name)), ({"a": [1], "s": "x"}, 2))
+        self.assertEqual((self.json(name), self.head(name)), ({"a": [1], "s": "x"}, 1))
 
     def test_copies_that_double_a_value_again_and_again_are_refused(self):
         name = self.resource('{"a":1}')
@@ -92,7 +92,7 @@ class Patches(Applying):
             self.assertEqual((detail.field, detail.pointer), (b"json_patch", b"/a/-"))
             self.assertEqual(detail.message, b"operation 20 of the patch (copy): the copies of one "
                                              b"patch make at most 8388608 nodes together")
-        self.assertEqual((self.json(name), self.head(name)), ({"a": 1}, 2))
+        self.assertEqual((self.json(name), self.head(name)), ({"a": 1}, 1))
 
     def test_a_text_that_is_no_json_is_refused_with_its_place(self):
         name = self.resource("1")
@@ -115,7 +115,7 @@ class Patches(Applying):
             self.refused("INVALID_ARGUMENT", (
                 "field_missing" if text == "" else "json_truncated" if text == " " else
                 "field_invalid"), self.patch, name, text)
-        self.assertEqual(self.head(name), 2)
+        self.assertEqual(self.head(name), 1)
 
     def test_the_first_value_comes_by_a_patch_and_no_value_is_put_by_an_empty_one(self):
         name = self.resource()
@@ -147,11 +147,11 @@ class Patches(Applying):
         self.assertGreater(len(text), 4 * 1024 * 1024)
         options = self.options(b"large")
         answer = self.stream(name, text, options=options)
-        self.assertEqual((answer.applied, answer.result.revision), (30000, 3))
+        self.assertEqual((answer.applied, answer.result.revision), (30000, 2))
         self.assertEqual(self.json(name), [p["value"] for p in patch])
         again = self.stream(name, text, options=options)
         self.assertTrue(again.result.replayed)
-        self.assertEqual((again.applied, again.result.revision), (30000, 3))
+        self.assertEqual((again.applied, again.result.revision), (30000, 2))
         self.refused("INVALID_ARGUMENT", "idempotency_mismatch", self.stream, name, text[:-1] + b" ]",
                      options=options)
 
@@ -170,7 +170,7 @@ class Patches(Applying):
         chunk = pb.ApplyStreamRequest(chunk=pb.ValueChunk(data=b"1"))
         self.refused("INVALID_ARGUMENT", "field_invalid", self.client.ApplyStream,
                      [pb.ApplyStreamRequest(start=diff), chunk])
-        self.assertEqual(self.head(name), 2)
+        self.assertEqual(self.head(name), 1)
 
     def test_too_much_is_refused_before_it_is_done(self):
         name = self.resource("{}")
@@ -190,7 +190,7 @@ class Patches(Applying):
         self.assertEqual(detail.field, b"json_patch")
         nested = b"[" * 5000
         self.refused("INVALID_ARGUMENT", "depth_limit", self.patch, name, nested)
-        self.assertEqual(self.head(name), 2)
+        self.assertEqual(self.head(name), 1)
 
     def test_a_source_and_operations_do_not_go_together(self):
         name = self.resource("[]")
@@ -211,7 +211,7 @@ class Patches(Applying):
                                    {"op": "remove", "path": "/a"}], dry_run=True)
         self.assertEqual((answer.result.revision, answer.result.parent_revision,
                           answer.result.changed, answer.applied, answer.tests),
-                         (2, 1, False, 1, 1))
+                         (1, 0, False, 1, 1))
         self.refused("INVALID_ARGUMENT", "patch_target", self.patch, name,
                      [{"op": "remove", "path": "/b"}], dry_run=True)
         answer = self.apply(name, update(self.node(name, "/a").node_key, "2"), dry_run=True)
@@ -221,18 +221,18 @@ class Patches(Applying):
         detail = self.refused("INVALID_ARGUMENT", "field_invalid", self.patch, name, [],
                               dry_run=True, options=self.options(b"key"))
         self.assertEqual(detail.field, b"options.idempotency_key")
-        self.assertEqual((self.json(name), self.head(name)), ({"a": 1}, 2))
+        self.assertEqual((self.json(name), self.head(name)), ({"a": 1}, 1))
 
     def test_a_key_makes_a_patch_happen_once_also_over_a_kill(self):
         name = self.resource("[]")
         patch = [{"op": "test", "path": "", "value": []}, {"op": "add", "path": "/-", "value": 1}]
-        first = self.patch(name, patch, options=self.options(b"once", expected_revision=2))
+        first = self.patch(name, patch, options=self.options(b"once", expected_revision=1))
         self.killed()
-        again = self.patch(name, patch, options=self.options(b"once", expected_revision=2))
+        again = self.patch(name, patch, options=self.options(b"once", expected_revision=1))
         self.assertTrue(again.result.replayed)
         again.result.replayed = False
         self.assertEqual(again, first)
-        self.assertEqual((self.json(name), self.head(name)), ([1], 3))
+        self.assertEqual((self.json(name), self.head(name)), ([1], 2))
         self.refused("INVALID_ARGUMENT", "idempotency_mismatch", self.patch, name, patch[1:],
                      options=self.options(b"once"))
 
@@ -241,7 +241,7 @@ class Patches(Applying):
         patch = [{"op": "replace", "path": "/a", "value": 1}]
         first = self.patch(name, patch, options=self.options(b"nothing"))
         self.assertEqual((first.applied, first.result.changed, first.result.revision),
-                         (1, False, 2))
+                         (1, False, 1))
         self.patch(name, [{"op": "replace", "path": "/a", "value": 2}])
         again = self.patch(name, patch, options=self.options(b"nothing"))
         self.assertTrue(again.result.replayed)
@@ -261,7 +261,7 @@ class Patches(Applying):
         for thread in threads:
             thread.join()
         self.assertEqual(sorted(self.json(name)), [n * 100 + i for n in range(6) for i in range(10)])
-        self.assertEqual(self.head(name), 62)
+        self.assertEqual(self.head(name), 61)
 
 
 class Diffs(Applying):
@@ -277,7 +277,7 @@ class Diffs(Applying):
                    insert('{"k":[]}', name=b"new", node_key=1), branch=b"side")
         side = self.head(name, b"side")
         self.apply(name, update(self.node(name, "/e/k").node_key, "2"))
-        answer = self.bring(name, pb.View(branch=b"side"), pb.View(revision=2),
+        answer = self.bring(name, pb.View(branch=b"side"), pb.View(revision=1),
                             options=self.options(message=b"taken over"))
         self.assertEqual((answer.applied, answer.already, len(answer.keys)), (6, 0, 0))
         self.assertEqual(self.json(name), {"a": 1.0, "b": [3, 1], "c": [5], "dd": None,
@@ -286,7 +286,7 @@ class Diffs(Applying):
                          self.node(name, "/new", view=pb.View(branch=b"side")).node_key)
         self.assertEqual(self.head(name, b"side"), side)
         # Once more: all of it is there.
-        again = self.bring(name, pb.View(branch=b"side"), pb.View(revision=2))
+        again = self.bring(name, pb.View(branch=b"side"), pb.View(revision=1))
         self.assertEqual((again.applied, again.already, again.result.changed), (0, 6, False))
         self.assertEqual(again.result.revision, answer.result.revision)
 
@@ -328,7 +328,7 @@ class Diffs(Applying):
         name = self.resource('{"a":1,"b":1}')
         self.apply(name, update(self.node(name, "/a").node_key, "2"))
         self.apply(name, update(self.node(name, "/b").node_key, "2"))
-        self.bring(name, pb.View(revision=2), pb.View(revision=3))
+        self.bring(name, pb.View(revision=1), pb.View(revision=2))
         self.assertEqual(self.json(name), {"a": 1, "b": 2})
 
     def test_a_conflict_names_the_node_and_its_pointer_and_changes_nothing(self):
@@ -348,8 +348,8 @@ class Diffs(Applying):
         for label, theirs, ours, pointer, key in changes:
             with self.subTest(label):
                 their, our = (label + "-theirs").encode(), (label + "-ours").encode()
-                self.branch(name, their, revision=2)
-                self.branch(name, our, revision=2)
+                self.branch(name, their, revision=1)
+                self.branch(name, our, revision=1)
                 first = self.node(name, "/d").node_key
                 self.apply(name, update(first, "2"), theirs, branch=their)
                 self.apply(name, ours, branch=our)
@@ -413,7 +413,7 @@ class Diffs(Applying):
         self.apply(name, update(key, "2"), branch=b"side")
         answer = self.bring(name, pb.View(branch=b"side"), dry_run=True)
         self.assertEqual((answer.applied, answer.result.revision, answer.result.changed),
-                         (1, 2, False))
+                         (1, 1, False))
         self.apply(name, update(key, "3"))
         self.refused("ABORTED", "apply_conflict", self.bring, name, pb.View(branch=b"side"),
                      dry_run=True)

@@ -87,10 +87,10 @@ class Catalogue(case.DaemonCase):
         info = self.client.GetResource(database=b"db", resource=name, with_path_summary=True)
         self.assertEqual(info.storage_type, b"lmdb")
         self.assertEqual((info.revision_count, info.newest_revision, info.oldest_revision),
-                         (2, 2, 1))
+                         (1, 1, 1))
         self.assertEqual(info.text_bytes, len(PEOPLE))
         self.assertEqual(info.node_count, 10)
-        self.assertLess(info.created_at_us, info.last_modified_at_us)
+        self.assertEqual(info.created_at_us, info.last_modified_at_us)
         self.assertEqual([b.name for b in info.branches], [b"main", b"side"])
         self.assertEqual([s.name for s in info.snapshots], [b"label"])
         self.assertEqual([(p.path, p.kinds, p.any_member) for p in info.paths], [
@@ -100,8 +100,10 @@ class Catalogue(case.DaemonCase):
         self.assertEqual((info.next_paths_cursor, info.paths_truncated), (b"", False))
         first = self.client.GetResource(database=b"db", resource=name,
                                         view=case.pb.View(revision=1))
-        self.assertEqual((first.revision, first.node_count, first.text_bytes), (1, 0, 0))
-
+        self.assertEqual((first.revision, first.node_count, first.text_bytes),
+                         (1, 10, len(PEOPLE)))
+        bare = self.client.GetResource(database=b"db", resource=self.resource())
+        self.assertEqual((bare.revision, bare.node_count, bare.text_bytes), (1, 0, 0))
 
     def paths(self, name, **fields):
         """All paths, page by page; how many pages; whether some are missing."""
@@ -121,11 +123,11 @@ class Catalogue(case.DaemonCase):
         self.apply(name, insert('"x"', name=b"*", node_key=1), branch=b"side")
         self.apply(name, delete(self.node(name, "/a").node_key))
         known = [(b"", 1 << 1), (b"/*", 1 << 3), (b"/a", 1 << 2), (b"/a/[]", 1 << 4)]
-        for view in (pb.View(), pb.View(revision=2), pb.View(branch=b"side")):
+        for view in (pb.View(), pb.View(revision=1), pb.View(branch=b"side")):
             found, pages, missing = self.paths(name, view=view)
             self.assertEqual([(p.path, p.kinds) for p in found], known)
             self.assertEqual((pages, missing, found[1].any_member), (1, False, False))
-        self.assertEqual(self.paths(name, view=pb.View(revision=1))[0], [])
+        self.assertEqual(self.paths(self.resource(), view=pb.View(revision=1))[0], [])
         self.assertEqual(self.refused("INVALID_ARGUMENT", "cursor", self.client.GetResource,
                                       with_path_summary=True, paths_cursor=b"0" * 16,
                                       **place).field, b"paths_cursor")
@@ -271,14 +273,14 @@ class Reading(case.DaemonCase):
             cursor = page.next_cursor
             if not cursor:
                 break
-        self.assertEqual([r.revision for r in seen], list(range(32, 0, -1)))
-        self.assertEqual([r.parent_revision for r in seen], list(range(31, -1, -1)))
+        self.assertEqual([r.revision for r in seen], list(range(31, 0, -1)))
+        self.assertEqual([r.parent_revision for r in seen], list(range(30, -1, -1)))
         self.assertEqual([r.message for r in seen[:30]],
                          [b"commit %d" % i for i in range(29, -1, -1)])
         self.assertEqual((seen[0].author, seen[0].on_behalf_of.decode(), seen[0].claimed),
                          (b"owner", "jürgen", True))
         self.assertEqual({r.branch for r in seen}, {b"main"})
-        self.assertEqual(len({r.chain for r in seen}), 32)
+        self.assertEqual(len({r.chain for r in seen}), 31)
         self.assertEqual(sorted((r.timestamp_us for r in seen), reverse=True),
                          [r.timestamp_us for r in seen])
 
@@ -304,11 +306,11 @@ class Reading(case.DaemonCase):
             self.client.Promote(branch=branch, **place)
             self.client.DeleteBranch(name=branch, **place)
         self.apply(name, update(1, "9"))
-        branches = [b"main", b"One", b"two", b"One", b"main", b"main"]
+        branches = [b"main", b"One", b"two", b"One", b"main"]
         self.assertEqual([r.branch for r in self.client.History(**place).revisions], branches)
         self.assertEqual([e.revision.branch for e in self.client.NodeHistory(
-            node_key=1, **place).entries], branches[:5])
-        second = self.client.History(page_size=2, cursor=b"4", **place)
+            node_key=1, **place).entries], branches)
+        second = self.client.History(page_size=2, cursor=b"3", **place)
         self.assertEqual([r.branch for r in second.revisions], branches[2:4])
 
     def test_node_history_tells_what_each_revision_did_to_a_node(self):
@@ -323,13 +325,13 @@ class Reading(case.DaemonCase):
         self.assertEqual(
             [(e.revision.revision, case.pb.ChangeKind.Name(e.change)[12:], e.value, e.name)
              for e in page.entries],
-            [(7, "DELETE", b"", b""), (6, "RENAME", b'"two"', b"c"), (5, "REPLACE", b'"two"', b"a"),
-             (3, "UPDATE", b"2", b"a"), (2, "INSERT", b"1", b"a")])
+            [(6, "DELETE", b"", b""), (5, "RENAME", b'"two"', b"c"), (4, "REPLACE", b'"two"', b"a"),
+             (2, "UPDATE", b"2", b"a"), (1, "INSERT", b"1", b"a")])
         first = self.client.NodeHistory(database=b"db", resource=name, node_key=key, page_size=2)
         rest = self.client.NodeHistory(database=b"db", resource=name, node_key=key,
                                        cursor=first.next_cursor)
         self.assertEqual([e.revision.revision for e in list(first.entries) + list(rest.entries)],
-                         [7, 6, 5, 3, 2])
+                         [6, 5, 4, 2, 1])
 
     def test_views_name_revisions_labels_branches_and_times(self):  # G14, G16
         name = self.resource('"one"')
@@ -346,7 +348,7 @@ class Reading(case.DaemonCase):
                 "%Y-%m-%dT%H:%M:%S") + ".%06dZ" % (us % 10**6)).encode()
 
         two, one = history[0].timestamp_us, history[1].timestamp_us
-        for wanted, text in ((view(revision=2), "one"), (view(snapshot=b"first"), "one"),
+        for wanted, text in ((view(revision=1), "one"), (view(snapshot=b"first"), "one"),
                              (view(branch=b"side"), "side"), (view(), "two"),
                              (view(snapshot=b"main"), "two"), (view(timestamp=stamp(two)), "two"),
                              (view(timestamp=stamp(two - 1)), "one"),
@@ -366,9 +368,9 @@ class Writing(case.DaemonCase):
             name, insert('{"name":"Cy"}', node_key=users, position=pb.POSITION_LAST_CHILD),
             update(age, "1.1"), replace(n, '["x"]'), rename(ok, b"fine"),
             insert('{"p":1,"q":{"r":2}}', node_key=1), delete(self.node(name, "/users/[1]").node_key),
-            options=pb.WriteOptions(expected_revision=2))
+            options=pb.WriteOptions(expected_revision=1))
         self.assertEqual((answer.result.revision, answer.result.parent_revision,
-                          answer.result.changed), (3, 2, True))
+                          answer.result.changed), (2, 1, True))
         self.assertEqual([len(o.node_keys) for o in answer.operations], [1, 0, 0, 0, 2, 0])
         self.assertEqual([o.equal_value for o in answer.operations],
                          [False, True, False, False, False, False])
@@ -407,9 +409,9 @@ class Writing(case.DaemonCase):
         name = self.resource('{"a":1.10}')
         key = self.node(name, "/a").node_key
         same = self.apply(name, update(key, "1.10"))
-        self.assertEqual((same.result.revision, same.result.changed), (2, False))
+        self.assertEqual((same.result.revision, same.result.changed), (1, False))
         forced = self.apply(name, update(key, "1.10"), force_revision=True)
-        self.assertEqual((forced.result.revision, forced.result.changed), (3, True))
+        self.assertEqual((forced.result.revision, forced.result.changed), (2, True))
         changes, end = self.diff(name)
         self.assertEqual(changes, [])
 
@@ -421,7 +423,7 @@ class Writing(case.DaemonCase):
         self.assertEqual(detail.field, b"operations[1].insert.value")
         self.assertEqual(detail.pointer, b"/bad")
         self.assertTrue(detail.HasField("offset"))
-        self.assertEqual((self.json(name), self.head(name)), ([], 2))
+        self.assertEqual((self.json(name), self.head(name)), ([], 1))
 
     def test_streamed_values_pass_the_size_of_a_message(self):
         pb = case.pb
@@ -437,7 +439,7 @@ class Writing(case.DaemonCase):
         messages += [pb.ApplyStreamRequest(chunk=pb.ValueChunk(operation=2, data=text[i:i + 200000]))
                      for i in range(0, len(text), 200000)]
         answer = self.client.ApplyStream(messages)
-        self.assertEqual(answer.result.revision, 3)
+        self.assertEqual(answer.result.revision, 2)
         self.assertEqual(self.json(name), {"big": "y" * (9 << 20), "small": [1, 2], "keep": 2})
         cut = self.node(name, "/big", max_value_bytes=1000)
         self.assertEqual((cut.cut, cut.value_bytes), (True, 9 << 20))
@@ -457,7 +459,7 @@ class Writing(case.DaemonCase):
                          [start, chunk(1), chunk(0)], [start, chunk(0)]):
             self.refused("INVALID_ARGUMENT", "field_invalid", self.client.ApplyStream, messages)
         self.refused("INVALID_ARGUMENT", "field_invalid", self.apply, name, streamed)
-        self.assertEqual(self.head(name), 2)
+        self.assertEqual(self.head(name), 1)
 
     def test_imports_create_what_is_missing_and_say_so(self):
         answer = self.load(b"new", '{"a":[1,2]}', database=b"fresh", options=case.pb.WriteOptions(
@@ -469,6 +471,26 @@ class Writing(case.DaemonCase):
         self.client.DropDatabase(database=b"fresh")
         self.refused("NOT_FOUND", "database_unknown", self.load, b"x", "1", database=b"fresh",
                      existing_only=True)
+
+    def test_an_import_that_creates_is_the_only_revision(self):
+        pb = case.pb
+        options = pb.WriteOptions(message=b"imported", expected_revision=0)
+        place = {"database": b"db", "resource": b"whole"}
+        detail = self.refused("ABORTED", "revision_moved", self.load, b"whole", "[1]",
+                              options=pb.WriteOptions(expected_revision=1))
+        self.assertEqual((detail.field, detail.current_revision), (b"options.expected_revision", 0))
+        answer = self.load(b"whole", "[1]", options=options)
+        self.assertEqual((answer.result.revision, answer.result.parent_revision), (1, 0))
+        self.assertEqual([(r.revision, r.parent_revision, r.message, r.timestamp_us)
+                          for r in self.client.History(**place).revisions],
+                         [(1, 0, b"imported", answer.result.timestamp_us)])
+        self.assertEqual([(e.revision.revision, e.change) for e in self.client.NodeHistory(
+            node_key=1, **place).entries], [(1, pb.CHANGE_KIND_INSERT)])
+        info = self.client.GetResource(**place)
+        self.assertEqual((info.revision_count, info.created_at_us, info.last_modified_at_us),
+                         (1, answer.result.timestamp_us, answer.result.timestamp_us))
+        self.refused("ABORTED", "revision_moved", self.load, b"whole", "[2]", replace=True,
+                     options=options)
 
     def test_an_import_can_be_put_somewhere(self):
         name = self.resource('{"list":[1]}')
@@ -495,7 +517,7 @@ class Writing(case.DaemonCase):
         key, n = self.node(name, "/list").node_key, self.node(name, "/n").node_key
         answer = self.slow_import(name, lambda: self.apply(name, update(n, "2")),
                                   place=case.pb.Place(node_key=key))
-        self.assertEqual((answer.result.revision, answer.result.parent_revision), (4, 3))
+        self.assertEqual((answer.result.revision, answer.result.parent_revision), (3, 2))
         self.assertEqual(self.json(name), {"list": [{"imported": [1, 2, 3]}], "n": 2})
 
     def test_an_import_that_replaces_what_moved_is_aborted(self):
@@ -504,8 +526,8 @@ class Writing(case.DaemonCase):
         with self.assertRaises(grpc.RpcError) as caught:
             self.slow_import(name, lambda: self.apply(name, update(n, "2")), replace=True)
         self.assertEqual(caught.exception.code(), grpc.StatusCode.ABORTED)
-        self.assertEqual(daemon.detail(caught.exception, case.error).current_revision, 3)
-        self.assertEqual((self.json(name), self.head(name)), ({"n": 2}, 3))
+        self.assertEqual(daemon.detail(caught.exception, case.error).current_revision, 2)
+        self.assertEqual((self.json(name), self.head(name)), ({"n": 2}, 2))
 
     def test_an_import_is_as_deep_as_it_says(self):
         for depth in (1, 2, 7, 1000):
@@ -579,7 +601,7 @@ class Writing(case.DaemonCase):
             else:
                 answer = call.result(60)
                 self.assertEqual((answer.resource_created, answer.result.revision,
-                                  answer.result.parent_revision), (True, 2, 1))
+                                  answer.result.parent_revision), (True, 1, 0))
                 self.assertEqual(self.json(name)[-1], 3)
 
     def test_a_kill_in_the_middle_of_an_import_leaves_no_resource(self):
@@ -589,7 +611,7 @@ class Writing(case.DaemonCase):
         gate.set()
         self.assertIsNotNone(call.exception(60))
         self.assertNotIn(b"half", self.listed())
-        self.assertEqual(self.load(b"half", "[4]").result.revision, 2)
+        self.assertEqual(self.load(b"half", "[4]").result.revision, 1)
 
     def test_an_import_cut_off_changes_nothing(self):  # G29
         name = self.resource("1")
@@ -608,18 +630,18 @@ class Writing(case.DaemonCase):
         call = self.client.Import.raw.future(messages(), timeout=30)
         call.cancel()
         gate.set()
-        self.assertEqual((self.json(name), self.head(name)), (1, 2))
+        self.assertEqual((self.json(name), self.head(name)), (1, 1))
 
     def test_revert_brings_an_old_revision_back_as_a_new_one(self):
         name = self.resource('"a"')
         self.apply(name, update(1, '"b"'))
         answer = self.client.Revert(database=b"db", resource=name,
-                                    view=case.pb.View(revision=2))
+                                    view=case.pb.View(revision=1))
         self.assertEqual((answer.result.revision, answer.result.parent_revision,
-                          answer.reverted_to), (4, 3, 2))
+                          answer.reverted_to), (3, 2, 1))
         self.assertEqual(self.json(name), "a")
         self.assertEqual(self.client.History(database=b"db", resource=name)
-                         .revisions[0].reverted_to, 2)
+                         .revisions[0].reverted_to, 1)
 
     def test_a_write_on_a_branch_leaves_main_alone(self):
         name = self.resource('"a"')
@@ -627,7 +649,7 @@ class Writing(case.DaemonCase):
         self.apply(name, update(1, '"side"'), branch=b"side")
         self.assertEqual(self.json(name), "a")
         self.assertEqual(self.json(name, view=case.pb.View(branch=b"side")), "side")
-        self.assertEqual((self.head(name), self.head(name, b"side")), (2, 3))
+        self.assertEqual((self.head(name), self.head(name, b"side")), (1, 2))
 
     def test_compare_and_set_loses_no_update(self):  # G22
         name = self.resource('{"n":0}')
@@ -654,7 +676,7 @@ class Writing(case.DaemonCase):
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual((self.json(name), self.head(name)), ({"n": 200}, 202))
+        self.assertEqual((self.json(name), self.head(name)), ({"n": 200}, 201))
 
 
 class Retrying(case.DaemonCase):
@@ -664,12 +686,12 @@ class Retrying(case.DaemonCase):
     def test_an_apply_again_with_its_key_answers_the_same_and_writes_once(self):
         name = self.resource("[]")
         operations = [insert('{"a":1,"b":2}', node_key=1), insert("7", node_key=1)]
-        first = self.apply(name, *operations, options=self.options(b"k1", expected_revision=2))
-        again = self.apply(name, *operations, options=self.options(b"k1", expected_revision=2))
+        first = self.apply(name, *operations, options=self.options(b"k1", expected_revision=1))
+        again = self.apply(name, *operations, options=self.options(b"k1", expected_revision=1))
         self.assertTrue(again.result.replayed)
         again.result.replayed = False
         self.assertEqual(again, first)
-        self.assertEqual(self.head(name), 3)
+        self.assertEqual(self.head(name), 2)
 
     def test_a_key_with_another_request_is_refused(self):
         name = self.resource("[]")
@@ -677,7 +699,7 @@ class Retrying(case.DaemonCase):
         detail = self.refused("INVALID_ARGUMENT", "idempotency_mismatch", self.apply, name,
                               insert("2", node_key=1), options=self.options(b"k2"))
         self.assertEqual(detail.field, b"options.idempotency_key")
-        self.assertEqual(self.head(name), 3)
+        self.assertEqual(self.head(name), 2)
 
     def test_a_failed_write_leaves_its_key_free(self):
         name = self.resource("[]")
@@ -693,7 +715,7 @@ class Retrying(case.DaemonCase):
         self.apply(name, update(1, '"y"'))
         again = self.apply(name, update(1, '"x"'), options=self.options(b"k4"))
         self.assertTrue(again.result.replayed)
-        self.assertEqual(again.result.revision, 2)
+        self.assertEqual(again.result.revision, 1)
         self.assertEqual(self.json(name), "y")
 
     def test_every_write_has_its_key(self):
@@ -759,7 +781,7 @@ class Retrying(case.DaemonCase):
         name = self.resource("1")
         self.apply(name, update(1, "2"))
         place = {"database": b"db", "resource": name}
-        view = pb.View(revision=2)
+        view = pb.View(revision=1)
         expiry = self.client.Status().now_us + 3600 * 1000000
         calls = [
             ("CreateSnapshot", dict(place, name=b"s", view=view)),
@@ -813,7 +835,7 @@ class Comparing(case.DaemonCase):
                           by_kind[pb.CHANGE_KIND_RENAME].new_name), (b"d", b"e"))
         self.assertEqual(by_kind[pb.CHANGE_KIND_DELETE].old_index, 1)
         self.assertEqual(by_kind[pb.CHANGE_KIND_INSERT].parent_key, 1)
-        back, _ = self.diff(name, **{"from": pb.View(revision=3), "to": pb.View(revision=2)})
+        back, _ = self.diff(name, **{"from": pb.View(revision=2), "to": pb.View(revision=1)})
         self.assertEqual(len(back), 6)
         self.assertEqual(self.diff(name, **{"from": pb.View(), "to": pb.View()})[0], [])
 
@@ -856,13 +878,13 @@ class Comparing(case.DaemonCase):
         ends = {"from": pb.View(), "to": pb.View(branch=b"side")}
         self.assertEqual(sorted(c.path for c in self.diff(name, **ends)[0]), [b"/a", b"/b"])
         parts = list(self.client.Diff(database=b"db", resource=name, since_parted=True, **ends))
-        self.assertEqual((parts[0].start.from_revision, parts[0].start.to_revision), (2, 3))
+        self.assertEqual((parts[0].start.from_revision, parts[0].start.to_revision), (1, 2))
         self.assertEqual([c.path for c in parts[1].changes.changes], [b"/a"])
         back = self.diff(name, since_parted=True, **{"from": ends["to"], "to": ends["from"]})[0]
         self.assertEqual([(c.path, c.new_value) for c in back], [(b"/b", b"9")])
         same = self.diff(name, since_parted=True, to=pb.View(branch=b"side"))[0]
         self.assertEqual([c.path for c in same], [b"/a"])  # From the parent.
-        self.assertEqual(self.diff(name, since_parted=True, **{"from": pb.View(revision=2),
+        self.assertEqual(self.diff(name, since_parted=True, **{"from": pb.View(revision=1),
                                                                "to": pb.View(revision=1)})[0], [])
 
     def test_both_formats_count_the_whole_diff(self):
@@ -934,23 +956,23 @@ class Labels(case.DaemonCase):
         name = self.resource("1")
         self.apply(name, update(1, "2"))
         place = {"database": b"db", "resource": name}
-        first = self.client.CreateSnapshot(name=b"before", view=pb.View(revision=2), **place)
+        first = self.client.CreateSnapshot(name=b"before", view=pb.View(revision=1), **place)
         self.assertEqual((first.snapshot.revision, first.previous_revision, first.changed),
-                         (2, 0, True))
-        same = self.client.CreateSnapshot(name=b"before", view=pb.View(revision=2), **place)
+                         (1, 0, True))
+        same = self.client.CreateSnapshot(name=b"before", view=pb.View(revision=1), **place)
         self.assertFalse(same.changed)
         self.refused("ALREADY_EXISTS", "none", self.client.CreateSnapshot, name=b"before", **place)
         moved = self.client.CreateSnapshot(name=b"before", replace=True, **place)
-        self.assertEqual((moved.snapshot.revision, moved.previous_revision), (3, 2))
-        self.client.CreateSnapshot(name=b"main", view=pb.View(revision=2), **place)
+        self.assertEqual((moved.snapshot.revision, moved.previous_revision), (2, 1))
+        self.client.CreateSnapshot(name=b"main", view=pb.View(revision=1), **place)
         main = self.client.CreateSnapshot(name=b"main", **place)
-        self.assertEqual((main.snapshot.revision, main.previous_revision), (3, 2))
+        self.assertEqual((main.snapshot.revision, main.previous_revision), (2, 1))
         self.assertEqual([s.name for s in self.client.ListSnapshots(**place).snapshots],
                          [b"before", b"main"])
         page = self.client.ListSnapshots(page_size=1, **place)
         self.assertEqual([s.name for s in self.client.ListSnapshots(
             cursor=page.next_cursor, **place).snapshots], [b"main"])
-        self.assertEqual(self.client.DeleteSnapshot(name=b"main", **place).revision, 3)
+        self.assertEqual(self.client.DeleteSnapshot(name=b"main", **place).revision, 2)
         self.assertEqual(self.json(name, view=pb.View(snapshot=b"main")), 2)  # The branch.
 
     def test_a_branch_is_promoted_when_main_is_on_its_way(self):
@@ -958,20 +980,20 @@ class Labels(case.DaemonCase):
         name = self.resource("1")
         place = {"database": b"db", "resource": name}
         branch = self.client.CreateBranch(name=b"work", **place).branch
-        self.assertEqual((branch.revision, branch.base_revision, branch.expires_at_us), (2, 2, 0))
+        self.assertEqual((branch.revision, branch.base_revision, branch.expires_at_us), (1, 1, 0))
         self.apply(name, update(1, "2"), branch=b"work")
         done = self.client.Promote(branch=b"work", **place)
-        self.assertEqual((done.revision, done.previous_revision, done.changed), (3, 2, True))
+        self.assertEqual((done.revision, done.previous_revision, done.changed), (2, 1, True))
         self.assertFalse(self.client.Promote(branch=b"work", **place).changed)
         self.apply(name, update(1, "3"))
         self.apply(name, update(1, "4"), branch=b"work")
         self.refused("FAILED_PRECONDITION", "not_fast_forward", self.client.Promote,
                      branch=b"work", **place)
         forced = self.client.Promote(branch=b"work", replace=True, options=pb.WriteOptions(
-            expected_revision=4), **place)
-        self.assertEqual((forced.revision, forced.previous_revision), (5, 4))
+            expected_revision=3), **place)
+        self.assertEqual((forced.revision, forced.previous_revision), (4, 3))
         self.assertEqual(self.json(name), 4)
-        self.assertEqual(self.client.DeleteBranch(name=b"work", **place).revision, 5)
+        self.assertEqual(self.client.DeleteBranch(name=b"work", **place).revision, 4)
         self.assertEqual([b.name for b in self.client.ListBranches(**place).branches], [b"main"])
 
     def test_a_branch_whose_time_is_over_is_refused_and_then_gone(self):
@@ -1003,7 +1025,7 @@ class Labels(case.DaemonCase):
                 break
             except grpc.RpcError as failure:
                 self.assertEqual(daemon.detail(failure, case.error).reason, b"branch_unknown")
-        self.assertEqual(deleted.revision, 2)
+        self.assertEqual(deleted.revision, 1)
         self.assertEqual(self.refused("NOT_FOUND", "branch_unknown", self.client.DeleteBranch,
                                       name=b"brief", **place).field, b"name")
 
@@ -1047,7 +1069,7 @@ class Labels(case.DaemonCase):
             if not cursor:
                 break
         self.assertEqual([b.name for b in seen], [b"main"] + [b"b%d" % i for i in range(5)])
-        self.assertEqual({b.revision for b in seen}, {2})
+        self.assertEqual({b.revision for b in seen}, {1})
         self.assertEqual(len({b.timestamp_us for b in seen}), 1)
 
 
@@ -1069,10 +1091,10 @@ class Administration(case.DaemonCase):
         name = self.resource(PEOPLE)
         self.resource("[1]")
         one = list(self.client.Verify(database=b"db", resource=name))[-1].end
-        self.assertEqual((one.resources, one.revisions, one.problems), (1, 2, 0))
+        self.assertEqual((one.resources, one.revisions, one.problems), (1, 1, 0))
         everything = list(self.client.Verify(database=b"db"))[-1].end
         self.assertEqual((everything.resources, everything.revisions, everything.problems),
-                         (2, 4, 0))
+                         (2, 2, 0))
 
     def test_attach_answers_once_and_stays(self):
         call = self.client.Attach(client=b"test")

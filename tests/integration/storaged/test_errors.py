@@ -74,7 +74,7 @@ class Views(case.DaemonCase):
     def test_unknown_before_and_beyond_are_different_errors(self):  # G16
         for code, reason, field, view in (
                 ("NOT_FOUND", "revision_unknown", "view.revision", {"revision": 0}),
-                ("OUT_OF_RANGE", "revision_ahead", "view.revision", {"revision": 4}),
+                ("OUT_OF_RANGE", "revision_ahead", "view.revision", {"revision": 3}),
                 ("OUT_OF_RANGE", "revision_ahead", "view.revision", {"revision": 2**64 - 1}),
                 ("NOT_FOUND", "snapshot_unknown", "view.snapshot", {"snapshot": b"none"}),
                 ("NOT_FOUND", "branch_unknown", "view.branch", {"branch": b"none"}),
@@ -82,18 +82,18 @@ class Views(case.DaemonCase):
                  {"timestamp": b"2001-01-01"}),
                 ("INVALID_ARGUMENT", "name_invalid", "view.branch", {"branch": b"a/b"}),
                 ("INVALID_ARGUMENT", "field_invalid", "view.timestamp",
-                 {"revision": 2, "timestamp": b"2030-01-01"})):
+                 {"revision": 1, "timestamp": b"2030-01-01"})):
             detail = self.refused(code, reason, self.read, **view)
             self.assertEqual(detail.field, field.encode(), view)
             if reason == "revision_ahead":
-                self.assertEqual(detail.current_revision, 3)
+                self.assertEqual(detail.current_revision, 2)
             self.assertEqual((detail.oldest_revision, detail.newest_revision),
-                             (1, 3) if reason.startswith("revision_") else (0, 0), view)
+                             (1, 2) if reason.startswith("revision_") else (0, 0), view)
 
     def test_times_are_read_as_rfc_3339_or_refused_with_the_place(self):  # G14
         for text in (b"2030-01-15T10:00:00-05:00", b"2030-01-15T15:00:00Z",
                      b"2030-01-15T15:00:00.5Z", b"2030-01-15"):
-            self.assertEqual(self.read(timestamp=text).revision, 3)
+            self.assertEqual(self.read(timestamp=text).revision, 2)
         for text, at in ((b"2024-13-01", 5), (b"15/01/2024", 0), (b"2024-01-15T10:00:00", 19),
                          (b"2024-01-15 10:00:00Z", 10), (b"2024-02-30", 8), (b"now", 0)):
             detail = self.refused("INVALID_ARGUMENT", "field_invalid", self.read, timestamp=text)
@@ -178,7 +178,7 @@ class Writes(case.DaemonCase):
         self.refused("INVALID_ARGUMENT", "size_limit", self.apply, name,
                      *[delete(key["/l/[0]"])] * 10001)
         self.assertEqual((self.text(name), self.head(name)),
-                         ('{"o":{"a":1},"l":[1,2],"s":"x"}', 2))
+                         ('{"o":{"a":1},"l":[1,2],"s":"x"}', 1))
 
     def test_a_bad_value_is_told_with_operation_pointer_and_offset(self):
         name = self.resource('{"l":[1],"s":"x"}')
@@ -197,7 +197,7 @@ class Writes(case.DaemonCase):
             detail = self.refused("NOT_FOUND", "node_unknown", self.apply, name,
                                   update(text, '"changed"'), operation)
             self.assertEqual(detail.field, field)
-        self.assertEqual((self.json(name), self.head(name)), ({"l": [1], "s": "x"}, 2))
+        self.assertEqual((self.json(name), self.head(name)), ({"l": [1], "s": "x"}, 1))
 
     def test_options_have_limits(self):
         options = case.pb.WriteOptions
@@ -241,7 +241,7 @@ class Writes(case.DaemonCase):
 
     def test_a_moved_branch_is_aborted_with_its_revision(self):
         name = self.resource("[]")
-        options = case.pb.WriteOptions(expected_revision=1)
+        options = case.pb.WriteOptions(expected_revision=2)
         place = {"database": b"db", "resource": name}
         self.client.CreateBranch(name=b"side", **place)
         self.client.CreateSnapshot(name=b"label", **place)
@@ -255,10 +255,10 @@ class Writes(case.DaemonCase):
                              (self.client.DropResource, place)):
             detail = self.refused("ABORTED", "revision_moved", call, options=options, **fields)
             self.assertEqual((detail.current_revision, detail.field),
-                             (2, b"options.expected_revision"))
+                             (1, b"options.expected_revision"))
         self.refused("ABORTED", "revision_moved", self.load, name, "[]", options=options,
                      replace=True)
-        self.assertEqual(self.head(name), 2)
+        self.assertEqual(self.head(name), 1)
 
     def test_a_value_that_is_there_is_not_overwritten_by_an_import(self):
         name = self.resource("1")
@@ -317,7 +317,7 @@ class Readers(case.DaemonCase):
                 answer.cancel()
             elif not hasattr(answer, "SerializeToString"):
                 self.assertTrue(list(answer))
-        self.assertEqual(self.head(name), 2)
+        self.assertEqual(self.head(name), 1)
         reader.close()
 
 
@@ -344,7 +344,7 @@ class Impatient(case.DaemonCase):
                 self.assertIn("at place %d of" % detail.queue_place, failure.details())
         self.assertGreater(codes.get(b"write_queue_timeout", 0), 0, codes)
         self.assertGreater(codes.get("OK", 0), 0, codes)
-        self.assertEqual(self.head(name), 2 + codes["OK"])
+        self.assertEqual(self.head(name), 1 + codes["OK"])
 
 
 class Full(case.DaemonCase):
@@ -387,7 +387,7 @@ class Waiting(case.DaemonCase):
             insert(json.dumps("x" * 300), node_key=1) for _ in range(3000)]) for _ in range(30)]
         for i in range(20):
             self.apply(free, insert(str(i), node_key=1))
-            self.assertEqual(self.client.ReadNode(database=b"db", resource=free).revision, 3 + i)
+            self.assertEqual(self.client.ReadNode(database=b"db", resource=free).revision, 2 + i)
         for call in calls:
             call.exception(60)
 
@@ -400,9 +400,9 @@ class Waiting(case.DaemonCase):
         done = sum(1 for call in calls[:10] if call.exception(60) is None)
         while self.client.Status().calls_running > 1:
             pass
-        self.assertLessEqual(self.head(name) - 2, done + 10)
+        self.assertLessEqual(self.head(name) - 1, done + 10)
         self.assertEqual(self.client.Status().writes_waiting, 0)
-        self.assertEqual(len(self.json(name)), 4000 * (self.head(name) - 2))
+        self.assertEqual(len(self.json(name)), 4000 * (self.head(name) - 1))
 
     def test_a_deadline_ends_one_long_operation_and_frees_the_branch(self):
         size = 3000000
@@ -433,7 +433,7 @@ class Waiting(case.DaemonCase):
         name = self.resource(text)
         self.load(name, "{}", replace=True)
         self.load(name, text, replace=True)  # The same member anew: one step compares all of it.
-        view = {"from": case.pb.View(revision=2), "to": case.pb.View(revision=4)}
+        view = {"from": case.pb.View(revision=1), "to": case.pb.View(revision=3)}
         for form in (case.pb.DIFF_FORMAT_NATIVE, case.pb.DIFF_FORMAT_JSON_PATCH):
             calls = [self.client.Diff(database=b"db", resource=name, format=form, timeout=0.05,
                                       **view) for _ in range(4)]
@@ -452,7 +452,7 @@ class Waiting(case.DaemonCase):
             next(stream)
         for i in range(5):
             self.apply(name, insert("1", node_key=1))
-        self.assertEqual(self.head(name), 7)
+        self.assertEqual(self.head(name), 6)
         for stream in streams:
             self.assertEqual(len(b"".join(p.data for p in stream)), 3000 * 1003 + 1)
 

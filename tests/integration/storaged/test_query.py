@@ -60,7 +60,7 @@ class Reading(Asking):
         query = "for $x in jn:doc('db','%s')[] return $x" % name.decode()
         first, end = self.ask(query, limit=3)
         self.assertEqual([(r.database, r.resource, r.revision) for r in end.reads],
-                         [(b"db", name, 2)])
+                         [(b"db", name, 1)])
         self.apply(name, case.replace(1, "[70,71]"))
         second, end = self.ask(query, limit=3, cursor=end.next_cursor)
         third, end = self.ask(query, limit=3, cursor=end.next_cursor)
@@ -88,7 +88,7 @@ class Reading(Asking):
                 self.assertEqual((values, end.next_cursor), ([3], b""))
                 self.apply(name, case.replace(1, "[1,2,3]"), branch=b"side")
                 self.client.CreateSnapshot(database=b"db", resource=name, name=b"mark",
-                                           view=pb.View(revision=2), replace=True)
+                                           view=pb.View(revision=1), replace=True)
 
     def test_a_cursor_of_another_query_is_refused(self):
         _, end = self.ask("1 to 9", limit=2)
@@ -111,12 +111,12 @@ class Reading(Asking):
         name, other = self.resource("1"), self.resource("10")
         self.apply(name, case.update(1, "2"))
         self.apply(other, case.update(1, "20"))
-        self.client.CreateSnapshot(database=b"db", resource=name, name=b"v", view=pb.View(revision=2))
+        self.client.CreateSnapshot(database=b"db", resource=name, name=b"v", view=pb.View(revision=1))
         self.client.CreateBranch(database=b"db", resource=name, name=b"dev")
         self.apply(name, case.update(1, "3"), branch=b"dev")
-        query = "$$, jn:doc('db','%s'), jn:doc('db','%s'), jn:doc('db','%s', 3)" % (
+        query = "$$, jn:doc('db','%s'), jn:doc('db','%s'), jn:doc('db','%s', 2)" % (
             name.decode(), other.decode(), name.decode())
-        for view, seen in ((pb.View(), 2), (pb.View(revision=2), 1), (pb.View(snapshot=b"v"), 1),
+        for view, seen in ((pb.View(), 2), (pb.View(revision=1), 1), (pb.View(snapshot=b"v"), 1),
                            (pb.View(branch=b"dev"), 3)):
             with self.subTest(view):
                 self.assertEqual(self.ask(query, view=view, **self.of(name))[0],
@@ -134,7 +134,7 @@ class Reading(Asking):
         self.assertEqual(self.ask(query, view=pb.View(timestamp=stamp))[0], [1, 10])
         self.assertEqual(self.ask("$$, " + query, view=pb.View(timestamp=stamp),
                                   **self.of(name))[0], [1, 1, 10])
-        for view in (pb.View(revision=2), pb.View(snapshot=b"v"), pb.View(branch=b"main")):
+        for view in (pb.View(revision=1), pb.View(snapshot=b"v"), pb.View(branch=b"main")):
             detail = self.refuse("INVALID_ARGUMENT", "field_invalid", query, view=view)
             self.assertEqual(detail.field, b"view")
             self.assertIn(b"jn:doc(", detail.message)
@@ -154,7 +154,7 @@ class Reading(Asking):
         nodes = [i.node for i in parts[0].items.items]
         self.assertEqual([n.path for n in nodes], [b"/users/[1]", b"/users/[0]/name", b"", b""])
         self.assertEqual([n.node_key != 0 for n in nodes], [True, True, False, False])
-        self.assertEqual((nodes[0].revision, nodes[0].database, nodes[0].resource), (2, b"db", name))
+        self.assertEqual((nodes[0].revision, nodes[0].database, nodes[0].resource), (1, b"db", name))
         self.assertEqual(nodes[1].node_key, self.node(name, "/users/[0]/name").node_key)
         self.apply(name, case.update(nodes[1].node_key, '"z"'))
         self.assertEqual(self.json(name)["users"][0]["name"], "z")
@@ -228,7 +228,7 @@ class Errors(Asking):
         detail = self.refuse("INVALID_ARGUMENT", "query", "delete json $$.a", **self.of(name))
         self.assertEqual((detail.code, detail.line), (b"XUST0001", 1))
         self.assertIn(b"sirix_execute_update_query", detail.message)
-        self.assertEqual(self.head(name), 2)
+        self.assertEqual(self.head(name), 1)
 
 
 class Limits(Asking):
@@ -402,7 +402,7 @@ class Updating(Asking):
                            **self.of(name))
         self.assertEqual([(u.database, u.resource, u.branch, u.result.revision,
                            u.result.parent_revision, u.result.changed) for u in done],
-                         [(b"db", name, b"main", 3, 2, True)])
+                         [(b"db", name, b"main", 2, 1, True)])
         self.assertEqual(self.json(name),
                          {"users": [{"n": "a!", "seen": True}, {"n": "b!", "seen": True}]})
         last = self.client.History(database=b"db", resource=name, page_size=1).revisions[0]
@@ -413,8 +413,8 @@ class Updating(Asking):
         query = "for $u in $$.users[] return delete json $u.n"
         done = self.update(query, dry_run=True, **self.of(name))
         self.assertEqual([(u.resource, u.branch, u.result.revision, u.result.changed, u.changes)
-                          for u in done], [(name, b"main", 2, False, 2)])
-        self.assertEqual(self.head(name), 2)
+                          for u in done], [(name, b"main", 1, False, 2)])
+        self.assertEqual(self.head(name), 1)
         self.assertEqual(self.update(query, **self.of(name))[0].changes, 2)
         detail = self.refuse("INVALID_ARGUMENT", "field_invalid", query, call="UpdateQuery",
                              dry_run=True, **self.of(name),
@@ -427,27 +427,27 @@ class Updating(Asking):
                                                                                 two.decode())
         done = self.update(query)
         self.assertEqual(sorted((u.resource, u.result.revision) for u in done),
-                         sorted([(one, 3), (two, 3)]))
+                         sorted([(one, 2), (two, 2)]))
         self.assertEqual((self.json(one), self.json(two)), ({}, {}))
         self.client.CreateDatabase(database=b"other")
         self.load(b"r", '{"a":1}', database=b"other")
         with self.assertRaises(grpc.RpcError):
             self.update("insert json {'b':1} into jn:doc('db','%s'), "
                         "insert json {'b':1} into jn:doc('other','r')" % one.decode())
-        self.assertEqual((self.json(one), self.head(one)), ({}, 3))
+        self.assertEqual((self.json(one), self.head(one)), ({}, 2))
 
     def test_nothing_to_change_makes_no_revision(self):
         name = self.resource("[]")
         self.assertEqual(len(self.update("for $x in $$[] return delete json $x.a",
                                          **self.of(name))), 0)
-        self.assertEqual(self.head(name), 2)
+        self.assertEqual(self.head(name), 1)
 
     def test_a_branch_is_written_where_it_is_named(self):
         name = self.resource('{"a":1}')
         self.client.CreateBranch(database=b"db", resource=name, name=b"side")
         done = self.update("replace json value of jn:doc('db','%s').a with $$.a + 1" %
                            name.decode(), branch=b"side", **self.of(name))
-        self.assertEqual((done[0].branch, done[0].result.revision), (b"side", 3))
+        self.assertEqual((done[0].branch, done[0].result.revision), (b"side", 2))
         self.assertEqual(self.json(name), {"a": 1})
         self.assertEqual(self.json(name, view=case.pb.View(branch=b"side")), {"a": 2})
 
@@ -455,10 +455,10 @@ class Updating(Asking):
         name = self.resource('{"a":1}')
         expect = lambda n: case.pb.WriteOptions(expected_revision=n)
         detail = self.refuse("ABORTED", "revision_moved", "delete json $$.a", call="UpdateQuery",
-                             options=expect(1), **self.of(name))
-        self.assertEqual(detail.current_revision, 2)
-        self.assertEqual(self.update("delete json $$.a", options=expect(2),
-                                     **self.of(name))[0].result.revision, 3)
+                             options=expect(2), **self.of(name))
+        self.assertEqual(detail.current_revision, 1)
+        self.assertEqual(self.update("delete json $$.a", options=expect(1),
+                                     **self.of(name))[0].result.revision, 2)
 
     def test_the_same_key_again_changes_nothing(self):
         name = self.resource('{"n":0}')
@@ -467,7 +467,7 @@ class Updating(Asking):
         first = self.update(query, options=options, **self.of(name))[0].result
         again = self.update(query, options=options, **self.of(name))[0].result
         self.assertEqual((first.revision, first.replayed, again.revision, again.replayed),
-                         (3, False, 3, True))
+                         (2, False, 2, True))
         self.assertEqual(self.json(name), {"n": 1})
         self.refuse("INVALID_ARGUMENT", "idempotency_mismatch", query + " + 1",
                     call="UpdateQuery", options=options, **self.of(name))
@@ -506,7 +506,7 @@ class Updating(Asking):
         self.refused("PERMISSION_DENIED", "read_only", reader.UpdateQuery,
                      query=b"delete json $$.a", **self.of(name))
         reader.close()
-        self.assertEqual(self.head(name), 2)
+        self.assertEqual(self.head(name), 1)
 
     def test_an_update_that_fails_changes_nothing(self):
         name = self.resource('{"a":1}')
@@ -517,7 +517,7 @@ class Updating(Asking):
                 detail = self.refuse("INVALID_ARGUMENT", "query", query, call="UpdateQuery",
                                      **self.of(name))
                 self.assertEqual(detail.code, code)
-        self.assertEqual((self.json(name), self.head(name)), ({"a": 1}, 2))
+        self.assertEqual((self.json(name), self.head(name)), ({"a": 1}, 1))
 
     def test_a_deadline_ends_an_update_and_changes_nothing(self):
         name = self.resource('{"a":1}')
@@ -526,7 +526,7 @@ class Updating(Asking):
         with self.assertRaises(grpc.RpcError) as caught:
             self.update(query, timeout=0.3, **self.of(name))
         self.assertEqual(caught.exception.code().name, "DEADLINE_EXCEEDED")
-        self.assertEqual(self.update("delete json $$.a", **self.of(name))[0].result.revision, 3)
+        self.assertEqual(self.update("delete json $$.a", **self.of(name))[0].result.revision, 2)
 
 
 if __name__ == "__main__":

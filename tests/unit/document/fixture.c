@@ -23,7 +23,7 @@ static void must(enum sirix_status status, const struct sirix_error *err, const 
     }
 }
 
-void fixture_open_on(struct fixture *f, struct sirix_backend *backend, const char *dir, bool create)
+static void open_database(struct fixture *f, struct sirix_backend *backend, const char *dir)
 {
     struct sirix_error err = {0};
     struct sirix_recovery recovery = {0};
@@ -33,6 +33,13 @@ void fixture_open_on(struct fixture *f, struct sirix_backend *backend, const cha
     must(sirix_committer_pool_start(1, &f->pool, &err), &err, "pool");
     options.pool = f->pool;
     must(sirix_database_open(&options, &f->database, &recovery, &err), &err, "open");
+}
+
+void fixture_open_on(struct fixture *f, struct sirix_backend *backend, const char *dir, bool create)
+{
+    struct sirix_error err = {0};
+
+    open_database(f, backend, dir);
     if (create) {
         must(sirix_resource_create(f->database, bytes_of("docs"), bytes_of("tester"),
                                    bytes_of("made"), &f->resource, &err),
@@ -41,6 +48,19 @@ void fixture_open_on(struct fixture *f, struct sirix_backend *backend, const cha
         must(sirix_resource_open(f->database, bytes_of("docs"), &f->resource, &err), &err,
              "open resource");
     }
+    must(sirix_reader_open(backend, &f->reader, &err), &err, "reader");
+}
+
+void fixture_open_new(struct fixture *f)
+{
+    const struct sirix_memory_options options = {.seed = 1};
+    struct sirix_backend *backend = NULL;
+    struct sirix_error err = {0};
+
+    must(sirix_backend_open_memory(&options, &backend, &err), &err, "memory");
+    open_database(f, backend, NULL);
+    must(sirix_resource_create_hidden(f->database, bytes_of("docs"), &f->resource, &err), &err,
+         "create");
     must(sirix_reader_open(backend, &f->reader, &err), &err, "reader");
 }
 

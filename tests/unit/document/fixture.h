@@ -24,6 +24,8 @@ void fixture_open(struct fixture *f);
 /* Over a given backend, which is taken; create: the resource is made, else opened. */
 void fixture_open_on(struct fixture *f, struct sirix_backend *backend, const char *dir,
                      bool create);
+/* In memory, with a resource whose revision 1 is the first commit, as an import has it. */
+void fixture_open_new(struct fixture *f);
 void fixture_close(struct fixture *f);
 
 /* A view of main's head. */

@@ -122,9 +122,8 @@ static struct sirix_resource *resource_of(struct query_fixture *f, const char *n
     struct sirix_error err = {0};
 
     if (sirix_resource_open(f->database, bytes_of(name), &resource, &err) != SIRIX_OK) {
-        must(sirix_resource_create(f->database, bytes_of(name), bytes_of("tester"),
-                                   bytes_of("made"), &resource, &err),
-             &err, "create");
+        must(sirix_resource_create_hidden(f->database, bytes_of(name), &resource, &err), &err,
+             "create");
     }
     sirix_reader_yield(f->reader);
     return resource;
@@ -169,6 +168,18 @@ static void end_value(struct query_fixture *f, struct sirix_edit *edit, struct s
     must(sirix_edit_commit(edit, &commit, &published, &changed, &err), &err, "commit");
     sirix_edit_free(edit);
     sirix_view_close(view);
+    sirix_reader_yield(f->reader);
+}
+
+void query_fixture_create(struct query_fixture *f, const char *name)
+{
+    struct sirix_resource *resource = NULL;
+    struct sirix_error err = {0};
+
+    must(sirix_resource_create(f->database, bytes_of(name), bytes_of("tester"), bytes_of("made"),
+                               &resource, &err),
+         &err, "create");
+    sirix_resource_unref(resource);
     sirix_reader_yield(f->reader);
 }
 

@@ -30,7 +30,9 @@ struct query_fixture {
 void query_fixture_open(struct query_fixture *f, const char *dir);
 void query_fixture_close(struct query_fixture *f);
 
-/* Sets the whole value of a resource, made if need be; one revision. */
+/* Makes a resource; its revision 1 has no value. */
+void query_fixture_create(struct query_fixture *f, const char *resource);
+/* Sets the whole value of a resource, made if need be; one revision, the first of a new one. */
 void query_fixture_put(struct query_fixture *f, const char *resource, const char *json);
 /* The same from a file of any size. */
 void query_fixture_import(struct query_fixture *f, const char *resource, const char *path);

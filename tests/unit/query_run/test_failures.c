@@ -87,7 +87,7 @@ static void every_allocation_may_fail(void **state)
          false},
         {"jn:all-times(jn:doc('db','r').t[0]) ! [sdb:revision($$), sdb:hash($$), sdb:path($$)]",
          false},
-        {"jn:diff('db','r',2,3), jn:collection('db').t[0], sdb:branches('db','r'), "
+        {"jn:diff('db','r',1,2), jn:collection('db').t[0], sdb:branches('db','r'), "
          "sdb:item-history(jn:doc('db','r').t[0])",
          false},
         {"copy $c := jn:doc('db','r') modify (delete json $c.t[0], append json {\"z\":1} into "

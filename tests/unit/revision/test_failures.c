@@ -105,6 +105,29 @@ static size_t short_answer(void *context, const void *result, uint8_t *bytes)
     return 1;
 }
 
+/* The publication that gives a hidden resource its name. Making it ready is not what is tried. */
+static enum sirix_status publish_first(struct test_rev *f, struct sirix_resource *hidden,
+                                       struct sirix_error *err)
+{
+    struct sirix_resource *mine = f->resource;
+    struct sirix_publication publication;
+    struct sirix_published published;
+    struct sirix_view view;
+    int until_failure = atomic_exchange(&test_allocs_until_failure, -1);
+    enum sirix_status status = SIRIX_OK;
+
+    f->resource = hidden;
+    assert_int_equal(test_view_branch(f, "main", &view, NULL), SIRIX_OK);
+    test_publication_make(f, &view, 7, &publication);
+    atomic_store(&test_allocs_until_failure, until_failure);
+    status = sirix_publish(&publication, &published, err);
+    assert_true(status != SIRIX_OK || published.revision == 1);
+    test_publication_free(&publication);
+    sirix_view_close(&view);
+    f->resource = mine;
+    return status;
+}
+
 /* Everything that do_everything() leaves out: under keys, hidden, expired, in bulk. */
 static enum sirix_status do_the_rest(struct test_rev *f, int round, struct sirix_error *err)
 {
@@ -144,11 +167,15 @@ static enum sirix_status do_the_rest(struct test_rev *f, int round, struct sirix
         status = sirix_intent_abandon(f->resource, intent, err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_resource_create_hidden(f->database, test_name(name), test_name(""),
-                                              test_name(""), &hidden, err);
+        status = sirix_resource_create_hidden(f->database, test_name(name), &hidden, err);
     }
-    if (status == SIRIX_OK) {
-        status = sirix_resource_discard(hidden, err);
+    if (status == SIRIX_OK && round % 2 == 0) {
+        status = publish_first(f, hidden, err);
+    }
+    if (hidden != NULL) {
+        enum sirix_status left = sirix_resource_discard(hidden, status == SIRIX_OK ? err : NULL);
+
+        status = status == SIRIX_OK ? left : status;
     }
     sirix_resource_unref(hidden);
     return status;

@@ -342,7 +342,7 @@ static enum sirix_status diff(bool json_patch, struct sirix_error *err)
         .database = text("db"),
         .resource = text("r"),
         .has_from = true,
-        .from = {.which = SIRIX_VIEW_WHICH_REVISION, .revision = 2},
+        .from = {.which = SIRIX_VIEW_WHICH_REVISION, .revision = 1},
         .json_patch = json_patch,
         .since_parted = true,
     };
