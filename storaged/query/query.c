@@ -250,6 +250,7 @@ static enum sirix_status prepare(struct sirix_query *query, struct sirix_query_e
         work->now_nanoseconds = (uint32_t)(query->options.now_us % 1000000) * 1000;
     }
     status = plan_text(query, query->options.text, &query->plan, err);
+    work->strict_truth = status == SIRIX_OK && query->plan->strict_truth;
     if (status == SIRIX_OK && query->plan->updating && !query->options.updating) {
         return sirix_query_fail_at(err, query->plan->updating_line, query->plan->updating_column,
                                    "XUST0001",
@@ -350,8 +351,13 @@ static enum sirix_status evaluate(struct sirix_query *query, struct sirix_query_
     run->external = no_external;
     run->explain = explain_text;
     run->external_context = query;
-    run->evaluator = (struct sirix_evaluator){
-        .run = run, .invoke = sirix_run_invoke, .functions = functions, .store = &query->store};
+    run->evaluator =
+        (struct sirix_evaluator){.run = run,
+                                 .invoke = sirix_run_invoke,
+                                 .functions = functions,
+                                 .decimal_formats = query->plan->decimal_formats,
+                                 .decimal_format_count = query->plan->decimal_format_count,
+                                 .store = &query->store};
     query->updates.arena = &query->keep;
     run->updates = &query->updates;
     status = set_context(query, err);

@@ -264,7 +264,10 @@ static enum sirix_status put_number(int64_t value, const struct component *compo
     if (snprintf(digits, sizeof(digits), "%lld", (long long)value) < 0) {
         return sirix_fail(&err->base, SIRIX_INTERNAL, "a number could not be printed");
     }
-    if (places == 1 && least > 1 && least < sizeof(zeros)) { /* The width makes digits mandatory. */
+    /* The width makes digits mandatory, and has the last word where both say how many. */
+    bool is_plain = places > 0 && strspn(token.data, "0123456789#") >= token.len;
+
+    if (is_plain && component->has_width && least > 0 && least < sizeof(zeros)) {
         token = (struct sirix_bytes){.data = zeros, .len = least};
     }
     struct sirix_query_error failure = {0};
@@ -476,6 +479,40 @@ static enum sirix_status take_component(struct sirix_bytes picture, size_t *at,
     return put_component(&component, parts, item, to, err);
 }
 
+/* Names are in English, whatever is asked for: a result in another language than asked says so. */
+static bool is_english(struct sirix_bytes language)
+{
+    const char *text = language.data;
+
+    return language.len == 0 || (language.len >= 2 && (text[0] | 0x20) == 'e' &&
+                                 (text[1] | 0x20) == 'n' && (language.len == 2 || text[2] == '-'));
+}
+
+/* Dates are of the Gregorian calendar; one of the others that have a name is not known here. */
+static enum sirix_status put_calendar(struct sirix_bytes calendar, struct sirix_buf *to,
+                                      struct sirix_query_error *err)
+{
+    static const char *const others[] = {"AH", "AME", "AM", "AP", "AS", "BE", "CB", "CE", "CL",
+                                         "CS", "EE",  "FE", "JE", "KE", "KY", "ME", "MS", "NS",
+                                         "OS", "RS",  "SE", "SH", "SS", "TE", "VE", "VS"};
+    const char *text = calendar.data;
+
+    if (calendar.len > 3 && memcmp(text, "Q{}", 3) == 0) {
+        calendar = (struct sirix_bytes){.data = text + 3, .len = calendar.len - 3};
+    }
+    if (calendar.len == 0 || bytes_are(calendar, "AD") || bytes_are(calendar, "ISO")) {
+        return SIRIX_OK;
+    }
+    bool is_known = memchr(calendar.data, '{', calendar.len) != NULL ||
+                    memchr(calendar.data, ':', calendar.len) != NULL;
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && !is_known; i++) {
+        is_known = bytes_are(calendar, others[i]);
+    }
+    return is_known ? sirix_buf_append_str(to, "[Calendar: AD]", &err->base)
+                    : bad_picture("a calendar that is none", err);
+}
+
 static enum sirix_status format(struct sirix_call *call, struct sirix_sequence *out,
                                 struct sirix_query_error *err)
 {
@@ -491,6 +528,12 @@ static enum sirix_status format(struct sirix_call *call, struct sirix_sequence *
     }
     sirix_datetime_parts(item, &parts);
     text_buffer_init(&buf);
+    if (!is_english(text_argument(call, 2))) {
+        status = sirix_buf_append_str(&buf, "[Language: en]", &err->base);
+    }
+    if (status == SIRIX_OK) {
+        status = put_calendar(text_argument(call, 3), &buf, err);
+    }
     for (size_t at = 0; status == SIRIX_OK && at < picture.len;) {
         char c = chars[at++];
         bool is_doubled = at < picture.len && chars[at] == c && (c == '[' || c == ']');

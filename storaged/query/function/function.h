@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "query/function/decimal_format.h"
 #include "query/value/callable.h"
 #include "query/value/item.h"
 #include "query/value/sequence.h"
@@ -85,8 +86,10 @@ struct sirix_evaluator {
     enum sirix_status (*invoke)(void *run, struct sirix_item function,
                                 const struct sirix_sequence *arguments, size_t argument_count,
                                 struct sirix_sequence *out, struct sirix_query_error *err);
-    const struct sirix_function_set *functions; /* For fn:function-lookup. */
-    void *store;                                /* storaged/query/node's own. */
+    const struct sirix_function_set *functions;         /* For fn:function-lookup. */
+    const struct sirix_decimal_format *decimal_formats; /* Declared ones, for fn:format-number. */
+    size_t decimal_format_count;
+    void *store; /* storaged/query/node's own. */
 };
 
 struct sirix_call {

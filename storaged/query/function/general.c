@@ -16,7 +16,7 @@ static enum sirix_status truth(struct sirix_call *call, struct sirix_sequence *o
                                struct sirix_query_error *err)
 {
     bool value = false;
-    enum sirix_status status = sirix_iterator_truth(call->input, &value, err);
+    enum sirix_status status = sirix_iterator_truth(call->work, call->input, &value, err);
 
     return status != SIRIX_OK
                ? status

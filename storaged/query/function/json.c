@@ -1,6 +1,8 @@
 /* parse-json() in its dialects, and serialize(). */
 #include "query/value/json.h"
 
+#include <math.h>
+
 #include "query/function/support.h"
 #include "query/function/tables.h"
 
@@ -138,6 +140,7 @@ static enum sirix_status parse_values(struct sirix_call *call, struct sirix_sequ
 
 struct serialisation {
     bool is_text; /* String values alone. */
+    bool is_json; /* One value, and only what JSON has. */
     struct sirix_bytes separator;
     struct sirix_json_writer_options writer;
 };
@@ -166,7 +169,8 @@ static enum sirix_status serialisation_options(struct sirix_call *call, struct s
             sirix_item_is_text(method) ? sirix_item_bytes(method) : literal_bytes("");
 
         out->is_text = bytes_are(name, "text");
-        if (!out->is_text && !bytes_are(name, "json") && !bytes_are(name, "adaptive")) {
+        out->is_json = bytes_are(name, "json");
+        if (!out->is_text && !out->is_json && !bytes_are(name, "adaptive")) {
             return sirix_query_fail(err, "SEPM0016", "the method is not json, adaptive or text");
         }
     }
@@ -185,7 +189,15 @@ static enum sirix_status print_item(struct sirix_call *call, const struct serial
 {
     struct sirix_json_writer writer;
     struct sirix_bytes text = {0};
+    const double number = sirix_item_is_numeric(item) ? sirix_number_to_double(item) : 0;
 
+    if (how->is_json && item.kind == SIRIX_ITEM_FUNCTION) {
+        return sirix_query_fail(err, "SERE0021", "JSON has no functions");
+    }
+    if (how->is_json && item.kind >= SIRIX_ITEM_DOUBLE && !isfinite(number)) {
+        return sirix_query_fail(err, "SERE0020", "JSON has no number that is %s",
+                                isnan(number) ? "NaN" : "infinite");
+    }
     if ((how->is_text && sirix_item_is_atomic(item)) || sirix_item_is_numeric(item)) {
         enum sirix_status status = sirix_item_text(call->work, item, &text, err);
 
@@ -215,12 +227,17 @@ static enum sirix_status serialize(struct sirix_call *call, struct sirix_sequenc
         if (status != SIRIX_OK || item.kind == SIRIX_ITEM_NONE) {
             break;
         }
-        if (!first) {
+        if (!first && how.is_json) {
+            status = sirix_query_fail(err, "SERE0023", "a JSON text holds one value, not several");
+        } else if (!first) {
             status = sirix_buf_append_bytes(&buf, how.separator, &err->base);
         }
         if (status == SIRIX_OK) {
             status = print_item(call, &how, item, &buf, err);
         }
+    }
+    if (status == SIRIX_OK && how.is_json && buf.len == 0) {
+        status = sirix_buf_append_str(&buf, "null", &err->base);
     }
     return give_buffer(call, status, &buf, out, err);
 }

@@ -11,6 +11,7 @@ extern const struct sirix_function_table sirix_functions_context;
 extern const struct sirix_function_table sirix_functions_date_format;
 extern const struct sirix_function_table sirix_functions_date_parts;
 extern const struct sirix_function_table sirix_functions_date_zone;
+extern const struct sirix_function_table sirix_functions_number_picture;
 extern const struct sirix_function_table sirix_functions_general;
 extern const struct sirix_function_table sirix_functions_higher_order;
 extern const struct sirix_function_table sirix_functions_json;

@@ -334,13 +334,47 @@ static enum sirix_status input(struct sirix_call *call, struct sirix_bytes *out,
                             (int)(name.len < 200 ? name.len : 200), (const char *)name.data);
 }
 
+/* The number of the first line that ends within a value; 0: each value has a line of its own. */
+static size_t broken_line(struct sirix_bytes text)
+{
+    const char *chars = text.data;
+    size_t depth = 0;
+    size_t line = 1;
+    bool in_string = false;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (in_string && chars[i] == '\\') {
+            i++; /* Whatever it is, it does not end the string. */
+        } else if (in_string) {
+            in_string = chars[i] != '"';
+        } else if (chars[i] == '"') {
+            in_string = true;
+        } else if (chars[i] == '{' || chars[i] == '[') {
+            depth++;
+        } else if (chars[i] == '}' || chars[i] == ']') {
+            depth -= depth > 0 ? 1 : 0;
+        } else if (chars[i] == '\n') {
+            if (depth > 0) {
+                return line;
+            }
+            line++;
+        }
+    }
+    return 0;
+}
+
 /* json-lines($name), structured-json-lines($name): any number of values. */
 static enum sirix_status json_lines(struct sirix_call *call, struct sirix_sequence *out,
                                     struct sirix_query_error *err)
 {
     struct sirix_bytes text = {0};
     enum sirix_status status = input(call, &text, err);
+    size_t line = status == SIRIX_OK ? broken_line(text) : 0;
 
+    if (line != 0) {
+        return sirix_query_fail(err, "JNDY0021",
+                                "line %zu ends within a value: a line holds a whole one", line);
+    }
     return status == SIRIX_OK ? sirix_items_parse_json_lines(call->work, text, out, err) : status;
 }
 
@@ -369,7 +403,7 @@ static enum sirix_status identity(struct sirix_call *call, struct sirix_sequence
 
 static const struct sirix_function rows[] = {
     SIRIX_ROW(JN, "parallelize", 1, 2, identity, NULL, 0, SIRIX_T(ITEM, MANY), SIRIX_T(ITEM, MANY),
-              SIRIX_T(INTEGER, OPTIONAL)),
+              SIRIX_T(INTEGER, ONE)),
     SIRIX_ROW(JN, "doc", 2, 4, doc, NULL, 0, SIRIX_T(ITEM, OPTIONAL), SIRIX_T(STRING, ONE),
               SIRIX_T(STRING, ONE), SIRIX_T(INTEGER, OPTIONAL), SIRIX_T(BOOLEAN, OPTIONAL)),
     SIRIX_ROW(JN, "open", 2, 4, open_at, NULL, 0, SIRIX_T(ITEM, OPTIONAL), SIRIX_T(STRING, ONE),

@@ -379,8 +379,9 @@ static bool build_globals(struct builder *builder)
         if (declaration->kind == SIRIX_DECLARE_CONTEXT && !build_context(builder, declaration)) {
             return false;
         }
-        if (declaration->kind == SIRIX_DECLARE_DECIMAL_FORMAT) {
-            builder->query->decimal_formats[builder->query->decimal_format_count++] = declaration;
+        if (declaration->kind == SIRIX_DECLARE_DECIMAL_FORMAT &&
+            !builder_decimal_format(builder, declaration)) {
+            return false;
         }
         if (declaration->kind == SIRIX_DECLARE_VARIABLE && declaration->body != NULL) {
             struct sirix_plan_global *global = &builder->query->globals[number];
@@ -481,7 +482,7 @@ static void build_query(struct builder *builder)
     struct sirix_plan_query *query = builder->query;
 
     query->decimal_formats =
-        builder_alloc(builder, module->declaration_count, sizeof(struct sirix_ast_declaration *));
+        builder_alloc(builder, module->declaration_count, sizeof(query->decimal_formats[0]));
     if (query->decimal_formats == NULL || !check_once(builder)) {
         return;
     }
@@ -531,10 +532,11 @@ enum sirix_status sirix_plan_build(struct sirix_work *work,
     builder->library = functions;
     builder->module = module;
     builder->err = err;
-    builder->jsoniq = module->dialect == SIRIX_SYNTAX_JSONIQ;
+    builder->jsoniq = module->dialect == SIRIX_SYNTAX_JSONIQ || module->xquery_31;
     builder->has_literals = true;
     builder->query = builder_alloc(builder, 1, sizeof(*builder->query));
     if (builder->query != NULL) {
+        builder->query->strict_truth = module->jsoniq_version == 31;
         build_query(builder);
     }
     if (builder->status == SIRIX_OK) {

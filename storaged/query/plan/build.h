@@ -21,7 +21,7 @@ enum {
 
 /*
  * Builds the plan in work->arena. It refers to the module's text, which must live as long; the
- * module itself is not needed any more, but for its decimal formats.
+ * module itself is not needed any more, but for the texts of its decimal formats.
  */
 enum sirix_status sirix_plan_build(struct sirix_work *work,
                                    const struct sirix_function_set *functions,

@@ -117,6 +117,8 @@ bool builder_add_namespace(struct builder *builder, struct sirix_bytes prefix,
 /* The URI of a prefix; false and XPST0081 when there is none. */
 bool builder_uri(struct builder *builder, const struct sirix_ast_name *name, uint32_t line,
                  uint32_t column, struct sirix_bytes *out);
+/* Whether a prefix has one. */
+bool builder_has_prefix(const struct builder *builder, struct sirix_bytes prefix);
 /* With its namespace; a name without prefix has none. */
 bool builder_expand(struct builder *builder, const struct sirix_ast_name *name, uint32_t line,
                     uint32_t column, struct builder_name *out);
@@ -129,6 +131,10 @@ bool builder_same_text(const struct sirix_ast_name *a, const struct sirix_ast_na
 const char *builder_show(const struct sirix_ast_name *name, char *to, size_t to_bytes);
 /* How many letters differ; SIZE_MAX when it is more than a third. */
 size_t builder_distance(struct sirix_bytes a, struct sirix_bytes b);
+
+/* Takes in a declared decimal format. */
+bool builder_decimal_format(struct builder *builder,
+                            const struct sirix_ast_declaration *declaration);
 
 /* --- Variables -------------------------------------------------------------------------------- */
 

@@ -202,6 +202,29 @@ static bool build_body(struct builder *builder, struct sirix_plan_function *func
     return function->body != NULL;
 }
 
+/* A function updates if it says so; blocks of statements may always do it. */
+static bool check_effects(struct builder *builder, const struct sirix_ast_declaration *declaration,
+                          struct sirix_plan_function *function)
+{
+    const bool declared = (declaration->flags & SIRIX_AST_UPDATING) != 0;
+    const uint32_t flags = function->body->flags;
+    const bool updates = (flags & SIRIX_PLAN_UPDATING) != 0;
+
+    if (updates && (flags & BUILDER_EITHER) == 0 && !declared &&
+        function->body->kind != SIRIX_PLAN_BLOCK) {
+        builder_fail(builder, declaration->line, declaration->column, "XUST0001",
+                     "the function updates: say declare updating function");
+        return false;
+    }
+    if (declared && !updates && (flags & BUILDER_VACUOUS) == 0) {
+        builder_fail(builder, declaration->line, declaration->column, "XUST0002",
+                     "an updating function has to update, this one gives a value");
+        return false;
+    }
+    function->updating = function->updating || updates;
+    return true;
+}
+
 bool builder_build_functions(struct builder *builder)
 {
     struct sirix_plan_query *query = builder->query;
@@ -223,8 +246,8 @@ bool builder_build_functions(struct builder *builder)
             return false;
         }
         function->slot_count = builder_frame_close(builder, function->body);
-        if ((function->body->flags & SIRIX_PLAN_UPDATING) != 0) {
-            function->updating = true;
+        if (!check_effects(builder, declaration, function)) {
+            return false;
         }
     }
     return true;
@@ -465,7 +488,8 @@ static struct sirix_plan *qname_literal(struct builder *builder, const struct si
 }
 
 /* Whether a call is of xs:QName with a literal that is a name. */
-static bool is_qname_literal(const struct target *target, const struct sirix_ast *ast)
+static bool is_qname_literal(const struct builder *builder, const struct target *target,
+                             const struct sirix_ast *ast)
 {
     struct sirix_bytes text =
         ast->child_count == 1 ? ast->children[0]->text : (struct sirix_bytes){NULL, 0};
@@ -475,6 +499,8 @@ static bool is_qname_literal(const struct target *target, const struct sirix_ast
 
     return target->is_constructor && target->type == SIRIX_TYPE_QNAME && ast->child_count == 1 &&
            ast->children[0]->kind == SIRIX_AST_STRING &&
+           (colon == NULL ||
+            builder_has_prefix(builder, (struct sirix_bytes){bytes, (size_t)(colon - bytes)})) &&
            (colon == NULL || sirix_lexer_is_name((struct sirix_bytes){bytes, first - 1})) &&
            sirix_lexer_is_name((struct sirix_bytes){bytes + first, text.len - first});
 }
@@ -491,7 +517,7 @@ struct sirix_plan *builder_call(struct builder *builder, const struct sirix_ast 
         return builder_fail(builder, ast->line, ast->column, "XPST0017",
                             "sdb:explain is no function item: it is given all its arguments");
     }
-    if (is_qname_literal(&target, ast)) {
+    if (is_qname_literal(builder, &target, ast)) {
         return qname_literal(builder, ast);
     }
 

@@ -358,6 +358,18 @@ static struct sirix_plan *lookup(struct builder *builder, const struct sirix_ast
     return builder_finish(builder, node);
 }
 
+/* A map, or an array of XQuery, holds sequences. */
+static struct sirix_plan *container(struct builder *builder, enum sirix_plan_kind kind,
+                                    const struct sirix_ast *ast)
+{
+    struct sirix_plan *node = builder_plain(builder, kind, ast);
+
+    if (node != NULL && (ast->flags & SIRIX_AST_HOLDS_SEQUENCES) != 0) {
+        node->flags |= SIRIX_PLAN_HOLDS_SEQUENCES;
+    }
+    return node;
+}
+
 /*
  * { e, ... } without a pair: objects are merged. Where they are no objects it is a block, and its value
  * theirs.
@@ -372,11 +384,11 @@ static struct sirix_plan *object(struct builder *builder, const struct sirix_ast
 
     for (uint32_t i = 0; i < ast->child_count; i++) {
         if (ast->children[i]->kind == SIRIX_AST_PAIR) {
-            return builder_plain(builder, SIRIX_PLAN_OBJECT, ast);
+            return container(builder, SIRIX_PLAN_OBJECT, ast);
         }
     }
     if (ast->child_count == 0) {
-        return builder_plain(builder, SIRIX_PLAN_OBJECT, ast);
+        return container(builder, SIRIX_PLAN_OBJECT, ast);
     }
     nodes[0] = builder_plain(builder, SIRIX_PLAN_SEQUENCE, ast);
     nodes[1] = builder_node(builder, SIRIX_PLAN_TYPESWITCH, ast, 3);
@@ -431,7 +443,7 @@ static struct sirix_plan *dispatch_step(struct builder *builder, const struct si
     case SIRIX_AST_MERGE:
         return builder_plain(builder, SIRIX_PLAN_MERGE, ast);
     case SIRIX_AST_ARRAY:
-        return builder_plain(builder, SIRIX_PLAN_ARRAY, ast);
+        return container(builder, SIRIX_PLAN_ARRAY, ast);
     case SIRIX_AST_INSERT:
     case SIRIX_AST_APPEND:
     case SIRIX_AST_DELETE:

@@ -83,6 +83,13 @@ static bool find_prefix(const struct builder *builder, struct sirix_bytes prefix
     return false;
 }
 
+bool builder_has_prefix(const struct builder *builder, struct sirix_bytes prefix)
+{
+    struct sirix_bytes uri = {NULL, 0};
+
+    return find_prefix(builder, prefix, &uri);
+}
+
 bool builder_uri(struct builder *builder, const struct sirix_ast_name *name, uint32_t line,
                  uint32_t column, struct sirix_bytes *out)
 {

@@ -202,7 +202,8 @@ enum {
      * the n-th item, a sequence that is inserted becomes several members.
      */
     SIRIX_PLAN_JSONIQ = 1u << 12,
-    SIRIX_PLAN_MEMBER_FROM_0 = 1u << 13, /* MEMBER after xquery version. */
+    SIRIX_PLAN_MEMBER_FROM_0 = 1u << 13,   /* MEMBER after xquery version. */
+    SIRIX_PLAN_HOLDS_SEQUENCES = 1u << 15, /* OBJECT, ARRAY: of XQuery, which hold sequences. */
 };
 
 #define SIRIX_PLAN_NO_SLOT UINT32_MAX
@@ -289,7 +290,8 @@ struct sirix_plan_query {
     struct sirix_sequence_type context_type;
     struct sirix_plan *context; /* e, in a frame of its own; NULL: none. */
     uint32_t context_slot_count;
-    const struct sirix_ast_declaration **decimal_formats;
+    bool strict_truth; /* JSONiq 3.1: see struct sirix_work. */
+    struct sirix_decimal_format *decimal_formats;
     uint32_t decimal_format_count;
 };
 

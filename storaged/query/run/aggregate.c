@@ -497,6 +497,9 @@ enum sirix_status sirix_run_stream(struct sirix_run *run, const struct sirix_pla
     }
     /* As fn:round: halves go up. */
     start = floor(start + 0.5);
+    if (plan->child_count == 2 && isinf(start) && start < 0) {
+        start = 1; /* All of it: no end is that far away. */
+    }
     length = isinf(length) ? length : floor(length + 0.5);
     if (status != SIRIX_OK || isnan(start) || isnan(start + length) || !(start + length > 1)) {
         return status;

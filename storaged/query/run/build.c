@@ -53,7 +53,8 @@ static enum sirix_status merge_into(struct sirix_run *run, struct sirix_item obj
 }
 
 static enum sirix_status pair_value(struct sirix_run *run, const struct sirix_plan *plan,
-                                    struct sirix_item *out, struct sirix_query_error *err)
+                                    bool is_map, struct sirix_item *out,
+                                    struct sirix_query_error *err)
 {
     struct sirix_sequence value = {0};
     bool many = false;
@@ -62,23 +63,32 @@ static enum sirix_status pair_value(struct sirix_run *run, const struct sirix_pl
     if (status != SIRIX_OK || (!many && out->kind != SIRIX_ITEM_NONE)) {
         return status;
     }
-    if (!many) {
-        *out = sirix_item_null();
-        return SIRIX_OK;
+    status = many ? sirix_run_all(run, plan, &value, err) : SIRIX_OK;
+    if (status != SIRIX_OK) {
+        return status;
     }
-    status = sirix_run_all(run, plan, &value, err);
-    return status == SIRIX_OK ? sirix_item_from_sequence(&run->work, &value, out, err) : status;
+    return is_map ? sirix_item_box_sequence(&run->work, &value, out, err)
+                  : sirix_item_from_sequence(&run->work, &value, out, err);
 }
 
 static enum sirix_status add_pair(struct sirix_run *run, struct sirix_item object,
-                                  const struct sirix_plan *pair, struct sirix_query_error *err)
+                                  const struct sirix_plan *pair, bool is_map,
+                                  struct sirix_query_error *err)
 {
     struct sirix_bytes name = {0};
     struct sirix_item value = {0};
-    enum sirix_status status = sirix_run_key(run, pair->children[0], &name, err);
+    struct sirix_item before = {0};
+    enum sirix_status status = sirix_run_key(run, pair->children[0], true, &name, err);
 
     if (status == SIRIX_OK) {
-        status = pair_value(run, pair->children[1], &value, err);
+        status = pair_value(run, pair->children[1], is_map, &value, err);
+    }
+    if (status == SIRIX_OK && is_map) {
+        status = sirix_object_field(&run->work, object, name, &before, err);
+    }
+    if (status == SIRIX_OK && before.kind != SIRIX_ITEM_NONE) {
+        return sirix_query_fail_at(err, pair->line, pair->column, "XQDY0137",
+                                   "the map has this key already");
     }
     if (status == SIRIX_OK) {
         status = sirix_object_add(&run->work, object, name, value, err);
@@ -93,13 +103,14 @@ enum sirix_status sirix_run_object(struct sirix_run *run, const struct sirix_pla
                                    struct sirix_item *out, struct sirix_query_error *err)
 {
     const uint64_t kept = run->kept;
+    const bool is_map = (plan->flags & SIRIX_PLAN_HOLDS_SEQUENCES) != 0;
     struct sirix_item object = {0};
     enum sirix_status status = sirix_object_new(&run->work, plan->child_count, &object, err);
 
     for (uint32_t i = 0; i < plan->child_count && status == SIRIX_OK; i++) {
         const struct sirix_plan *child = plan->children[i];
 
-        status = child->kind == SIRIX_PLAN_PAIR ? add_pair(run, object, child, err)
+        status = child->kind == SIRIX_PLAN_PAIR ? add_pair(run, object, child, is_map, err)
                                                 : merge_into(run, object, child, err);
     }
     run->kept = kept;
@@ -119,7 +130,16 @@ enum sirix_status sirix_run_array(struct sirix_run *run, const struct sirix_plan
 
     sirix_collector_init(&collector, &members);
     for (uint32_t i = 0; i < plan->child_count && status == SIRIX_OK; i++) {
-        status = sirix_run_push(run, plan->children[i], &collector.sink, err);
+        if ((plan->flags & SIRIX_PLAN_HOLDS_SEQUENCES) != 0) {
+            struct sirix_item member = {0};
+
+            status = pair_value(run, plan->children[i], true, &member, err);
+            if (status == SIRIX_OK) {
+                status = sirix_sequence_append(&run->work, &members, member, err);
+            }
+        } else {
+            status = sirix_run_push(run, plan->children[i], &collector.sink, err);
+        }
     }
     run->kept = kept;
     return status == SIRIX_OK ? sirix_array_from(&run->work, &members, out, err) : status;

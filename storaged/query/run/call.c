@@ -319,8 +319,7 @@ static enum sirix_status call_container(struct sirix_run *run, const struct siri
             status = sirix_array_element(&run->work, base, position, &found, err);
         }
     }
-    return status == SIRIX_OK && found.kind != SIRIX_ITEM_NONE ? sink->take(sink, run, &found, err)
-                                                               : status;
+    return status == SIRIX_OK ? sirix_run_give_held(run, &found, sink, err) : status;
 }
 
 static enum sirix_status call_dynamic(struct sirix_run *run, const struct sirix_plan *plan,

@@ -193,7 +193,7 @@ static enum sirix_status invoke_container(struct sirix_run *run, struct sirix_it
         *out = (struct sirix_sequence){0};
         return SIRIX_OK;
     }
-    return sirix_sequence_single(&run->work, found, out, err);
+    return sirix_item_spread(&run->work, found, out, err);
 }
 
 static enum sirix_status invoke_partial(struct sirix_run *run,
@@ -230,9 +230,14 @@ static enum sirix_status invoke_cast(struct sirix_run *run, const struct sirix_r
     if (argument->count > 1) {
         return sirix_query_fail(err, "XPTY0004", "several items cannot be cast at once");
     }
-    enum sirix_status status = sirix_item_atomise(sirix_sequence_at(argument, 0), &item, err);
-    if (status == SIRIX_OK) {
+    enum sirix_status status =
+        sirix_item_atomise_one(&run->work, sirix_sequence_at(argument, 0), &item, err);
+    if (status == SIRIX_OK && item.kind != SIRIX_ITEM_NONE) {
         status = sirix_item_cast(&run->work, item, closure->type, &item, err);
+    }
+    if (item.kind == SIRIX_ITEM_NONE) {
+        *out = (struct sirix_sequence){0};
+        return status;
     }
     return status == SIRIX_OK ? sirix_sequence_single(&run->work, item, out, err) : status;
 }

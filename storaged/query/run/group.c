@@ -112,7 +112,7 @@ static enum sirix_status read_key(struct sirix_run *run, const struct sirix_plan
                                    "a grouping key is a sequence of several items");
     }
     if (slot->value.count == 1) {
-        return sirix_item_atomise(sirix_sequence_at(&slot->value, 0), out, err);
+        return sirix_item_atomise_one(&run->work, sirix_sequence_at(&slot->value, 0), out, err);
     }
     *out = item;
     return SIRIX_OK;

@@ -205,8 +205,20 @@ static enum sirix_status compare_any_of(struct sirix_run *run, enum sirix_compar
                                         struct sirix_query_error *err)
 {
     struct sirix_item atom = {0};
-    enum sirix_status status = sirix_item_atomise(*left, &atom, err);
+    struct sirix_sequence members = {0};
     bool found = false;
+
+    if (left->kind == SIRIX_ITEM_ARRAY) {
+        enum sirix_status flat = sirix_array_flatten(&run->work, *left, &members, err);
+
+        for (size_t i = 0; i < members.count && flat == SIRIX_OK && !*out; i++) {
+            const struct sirix_item member = sirix_sequence_at(&members, i);
+
+            flat = compare_any_of(run, op, &member, right, out, err); /* No array any more. */
+        }
+        return flat;
+    }
+    enum sirix_status status = sirix_item_atomise(*left, &atom, err);
 
     for (size_t i = 0; i < right->count && status == SIRIX_OK && !found; i++) {
         struct sirix_item other = {0};
@@ -244,6 +256,9 @@ static enum sirix_status compare_any(struct sirix_run *run, const struct sirix_p
     enum sirix_status status = sirix_run_all(run, plan->children[1], &right, err);
 
     any.right = &right;
+    if (status == SIRIX_OK) {
+        status = sirix_sequence_spread(&run->work, &right, &right, err);
+    }
     if (status == SIRIX_OK) {
         status = sirix_run_push(run, plan->children[0], &any.sink, err);
     }
@@ -373,8 +388,14 @@ static enum sirix_status instance_of(struct sirix_run *run, const struct sirix_p
 static enum sirix_status cast_operand(struct sirix_run *run, const struct sirix_plan *plan,
                                       struct sirix_item *out, struct sirix_query_error *err)
 {
-    enum sirix_status status = sirix_run_atom(run, plan->children[0], out, err);
+    struct sirix_item item = {0};
+    enum sirix_status status = sirix_run_one(run, plan->children[0], &item, err);
 
+    if (status == SIRIX_OK) {
+        *out = item;
+        status = item.kind == SIRIX_ITEM_NONE ? SIRIX_OK
+                                              : sirix_item_atomise_one(&run->work, item, out, err);
+    }
     if (status == SIRIX_OK && out->kind == SIRIX_ITEM_NONE &&
         plan->type.occurrence != SIRIX_OCCURRENCE_OPTIONAL) {
         return sirix_query_fail(err, "XPTY0004", "an empty sequence cannot be cast to %s",
@@ -401,19 +422,20 @@ static enum sirix_status cast_as(struct sirix_run *run, const struct sirix_plan 
 static enum sirix_status castable_as(struct sirix_run *run, const struct sirix_plan *plan,
                                      struct sirix_item *out, struct sirix_query_error *err)
 {
+    const struct sirix_sequence_type any = {.type = SIRIX_TYPE_ATOMIC,
+                                            .occurrence = SIRIX_OCCURRENCE_MANY};
     struct sirix_sequence value = {0};
     enum sirix_status status = sirix_run_all(run, plan->children[0], &value, err);
     bool castable = false;
 
+    if (status == SIRIX_OK) { /* Members for arrays; what is no value at all is an error. */
+        status = sirix_sequence_convert(&run->work, &value, &any, "what is cast", &value, err);
+    }
     if (status == SIRIX_OK && value.count == 0) {
         castable = plan->type.occurrence == SIRIX_OCCURRENCE_OPTIONAL;
     } else if (status == SIRIX_OK && value.count == 1) {
-        struct sirix_item item = {0};
-
-        status = sirix_item_atomise(sirix_sequence_at(&value, 0), &item, err);
-        if (status == SIRIX_OK) {
-            status = sirix_item_castable(&run->work, item, plan->type.type, &castable, err);
-        }
+        status = sirix_item_castable(&run->work, sirix_sequence_at(&value, 0), plan->type.type,
+                                     &castable, err);
     }
     if (status == SIRIX_OK) {
         *out = sirix_item_boolean(castable);

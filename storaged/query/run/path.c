@@ -20,7 +20,8 @@ bool sirix_run_position(int64_t position, uint64_t size, uint64_t *out)
 }
 
 enum sirix_status sirix_run_key(struct sirix_run *run, const struct sirix_plan *key,
-                                struct sirix_bytes *out, struct sirix_query_error *err)
+                                bool is_constructor, struct sirix_bytes *out,
+                                struct sirix_query_error *err)
 {
     struct sirix_item item = {0};
 
@@ -28,9 +29,23 @@ enum sirix_status sirix_run_key(struct sirix_run *run, const struct sirix_plan *
         *out = sirix_item_bytes(key->item);
         return SIRIX_OK;
     }
-    enum sirix_status status = sirix_run_one(run, key, &item, err);
+    bool many = false;
+    enum sirix_status status = sirix_run_few(run, key, &item, &many, err);
+
+    if (status == SIRIX_OK && many) {
+        struct sirix_sequence keys = {0};
+
+        status = sirix_run_all(run, key, &keys, err);
+        if (status == SIRIX_OK && keys.count > 1) {
+            return sirix_query_fail_at(err, key->line, key->column,
+                                       is_constructor ? "XPTY0004" : "JNTY0018",
+                                       "a field has one name, not %zu", keys.count);
+        }
+        item = keys.count == 1 ? sirix_sequence_at(&keys, 0) : (struct sirix_item){0};
+    }
     if (status == SIRIX_OK && item.kind == SIRIX_ITEM_NONE) {
-        return sirix_query_fail_at(err, key->line, key->column, "XPTY0004",
+        return sirix_query_fail_at(err, key->line, key->column,
+                                   is_constructor ? "XPTY0004" : "JNTY0018",
                                    "a field name is expected, not an empty sequence");
     }
     if (status == SIRIX_OK && !sirix_item_is_atomic(item)) {
@@ -51,7 +66,7 @@ static enum sirix_status name_of(struct sirix_run *run, const struct sirix_plan 
     if (key->kind != SIRIX_PLAN_CONSTANT || key->item.kind != SIRIX_ITEM_STRING) {
         *spare = (struct sirix_run_name){0};
         *out = spare;
-        return sirix_run_key(run, key, &spare->plain, err);
+        return sirix_run_key(run, key, false, &spare->plain, err);
     }
     if (key->run == NULL) {
         enum sirix_status status =
@@ -183,6 +198,33 @@ static enum sirix_status descend(struct sirix_run *run, const struct sirix_item 
     return status;
 }
 
+enum sirix_status sirix_run_give_held(struct sirix_run *run, const struct sirix_item *found,
+                                      struct sirix_sink *sink, struct sirix_query_error *err)
+{
+    struct sirix_sequence held = {0};
+
+    if (found->kind == SIRIX_ITEM_NONE) {
+        return SIRIX_OK;
+    }
+    if (!sirix_item_spreads(*found)) {
+        return sink->take(sink, run, found, err);
+    }
+    enum sirix_status status = sirix_item_spread(&run->work, *found, &held, err);
+    return status == SIRIX_OK ? sirix_run_give(run, &held, sink, err) : status;
+}
+
+/* Gives what the children of a map or an array hold. */
+struct spread_sink {
+    struct sirix_sink sink;
+    struct sirix_sink *outer;
+};
+
+static enum sirix_status take_held(struct sirix_sink *sink, struct sirix_run *run,
+                                   const struct sirix_item *item, struct sirix_query_error *err)
+{
+    return sirix_run_give_held(run, item, ((struct spread_sink *)sink)->outer, err);
+}
+
 /* --- ?key ------------------------------------------------------------------------------------------ */
 
 static enum sirix_status look_up(struct sirix_run *run, const struct sirix_plan *plan,
@@ -198,9 +240,15 @@ static enum sirix_status look_up(struct sirix_run *run, const struct sirix_plan 
                                    sirix_type_name((enum sirix_type)base->type));
     }
     if (plan->child_count < 2 || plan->children[1] == NULL) {
-        return sirix_run_children(run, base, sink, err);
+        struct spread_sink spread = {.sink = {.take = take_held, .want = UINT64_MAX},
+                                     .outer = sink};
+
+        return sirix_run_children(run, base, &spread.sink, err);
     }
     status = sirix_run_all(run, plan->children[1], &keys, err);
+    if (status == SIRIX_OK) {
+        status = sirix_sequence_spread(&run->work, &keys, &keys, err);
+    }
     for (size_t i = 0; i < keys.count && status == SIRIX_OK; i++) {
         struct sirix_item key = {0};
         struct sirix_item found = {0};
@@ -226,8 +274,8 @@ static enum sirix_status look_up(struct sirix_run *run, const struct sirix_plan 
                                              &found, err);
             }
         }
-        if (status == SIRIX_OK && found.kind != SIRIX_ITEM_NONE) {
-            status = sink->take(sink, run, &found, err);
+        if (status == SIRIX_OK) {
+            status = sirix_run_give_held(run, &found, sink, err);
         }
     }
     return status;
@@ -248,15 +296,15 @@ static enum sirix_status member(struct sirix_run *run, const struct sirix_plan *
         return SIRIX_OK;
     }
     enum sirix_status status = sirix_run_all(run, plan->children[1], &keys, err);
-    if (status != SIRIX_OK || keys.count == 0) {
+    if (status != SIRIX_OK) {
         return status;
     }
-    if (keys.count > 1) {
+    if (keys.count != 1) {
         return sirix_query_fail_at(err, plan->line, plan->column, "JNTY0018",
                                    "one position is looked up at a time, not %zu", keys.count);
     }
     index = sirix_sequence_at(&keys, 0);
-    if (!sirix_item_is_atomic(index)) {
+    if (!sirix_item_is_numeric(index)) {
         return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
                                    "a position in an array is an integer, not %s",
                                    sirix_type_name((enum sirix_type)index.type));
@@ -427,9 +475,7 @@ static enum sirix_status step(struct sirix_run *run, const struct sirix_plan *pl
     switch ((enum sirix_plan_kind)plan->kind) {
     case SIRIX_PLAN_FIELD:
         status = sirix_run_field_of(run, plan, base, &found, err);
-        return status == SIRIX_OK && found.kind != SIRIX_ITEM_NONE
-                   ? sink->take(sink, run, &found, err)
-                   : status;
+        return status == SIRIX_OK ? sirix_run_give_held(run, &found, sink, err) : status;
     case SIRIX_PLAN_DESCENDANT:
         status = name_of(run, plan->children[1], &spare, &name, err);
         return status == SIRIX_OK ? descend(run, base, name, sink, err) : status;

@@ -129,7 +129,7 @@ static enum sirix_status constant(struct sirix_run *run, const struct sirix_plan
         }
     }
     if (status == SIRIX_OK) {
-        status = sirix_sequence_truth(&value, &keep, err);
+        status = sirix_sequence_truth(&run->work, &value, &keep, err);
     }
     return status == SIRIX_OK && keep ? sirix_run_push(run, plan->children[0], sink, err) : status;
 }
@@ -179,7 +179,7 @@ static enum sirix_status holds(struct sirix_run *run, const struct filter_sink *
             return SIRIX_OK;
         }
     }
-    return status == SIRIX_OK ? sirix_sequence_truth(&all, out, err) : status;
+    return status == SIRIX_OK ? sirix_sequence_truth(&run->work, &all, out, err) : status;
 }
 
 static enum sirix_status take_filter(struct sirix_sink *sink, struct sirix_run *run,

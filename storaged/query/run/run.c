@@ -379,7 +379,9 @@ static enum sirix_status few_field(struct sirix_run *run, const struct sirix_pla
     if (status != SIRIX_OK || *out_many) {
         return status;
     }
-    return sirix_run_field_of(run, plan, &base, out, err);
+    status = sirix_run_field_of(run, plan, &base, out, err);
+    *out_many = status == SIRIX_OK && sirix_item_spreads(*out);
+    return status;
 }
 
 enum sirix_status sirix_run_few(struct sirix_run *run, const struct sirix_plan *plan,
@@ -461,11 +463,7 @@ enum sirix_status sirix_run_atom(struct sirix_run *run, const struct sirix_plan 
         *out = item;
         return SIRIX_OK;
     }
-    if (item.kind == SIRIX_ITEM_ARRAY) {
-        return sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
-                                   "an atomic value is expected, not an array");
-    }
-    return located(sirix_item_atomise(item, out, err), plan, err);
+    return located(sirix_item_atomise_one(&run->work, item, out, err), plan, err);
 }
 
 enum sirix_status sirix_run_all(struct sirix_run *run, const struct sirix_plan *plan,
@@ -566,5 +564,5 @@ enum sirix_status sirix_run_truth(struct sirix_run *run, const struct sirix_plan
         return status;
     }
     items.count = truth.count;
-    return located(sirix_sequence_truth(&items, out, err), plan, err);
+    return located(sirix_sequence_truth(&run->work, &items, out, err), plan, err);
 }

@@ -305,10 +305,14 @@ enum sirix_status sirix_run_lookup(struct sirix_run *run, const struct sirix_pla
 enum sirix_status sirix_run_field_of(struct sirix_run *run, const struct sirix_plan *plan,
                                      const struct sirix_item *base, struct sirix_item *out,
                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
-/* The key of a FIELD or DESCENDANT node as a string. */
+/* The key of a step or of a pair in a constructor as a string: JNTY0018 or XPTY0004 if it is not one. */
 enum sirix_status sirix_run_key(struct sirix_run *run, const struct sirix_plan *key,
-                                struct sirix_bytes *out,
+                                bool is_constructor, struct sirix_bytes *out,
                                 struct sirix_query_error *err) SIRIX_MUST_CHECK;
+/* What a step found: nothing for kind NONE, one item, or the sequence that a map or an array holds. */
+enum sirix_status sirix_run_give_held(struct sirix_run *run, const struct sirix_item *found,
+                                      struct sirix_sink *sink,
+                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
 /* Members of a container, stored or not. */
 enum sirix_status sirix_run_children(struct sirix_run *run, const struct sirix_item *container,
                                      struct sirix_sink *sink,

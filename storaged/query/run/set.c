@@ -85,7 +85,13 @@ static enum sirix_status fill(struct sirix_run *run, const struct sirix_plan *pl
     bool is_new = false;
 
     for (size_t i = 0; i < value.count && status == SIRIX_OK; i++) {
-        status = add(run, set, sirix_sequence_at(&value, i), &is_new, err);
+        const struct sirix_item item = sirix_sequence_at(&value, i);
+
+        status = sirix_item_is_structured(item)
+                     ? add(run, set, item, &is_new, err)
+                     : sirix_query_fail_at(err, plan->line, plan->column, "XPTY0004",
+                                           "sets are of objects and arrays, not of %s",
+                                           sirix_type_name((enum sirix_type)item.type));
     }
     return status;
 }

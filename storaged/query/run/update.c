@@ -154,35 +154,36 @@ static enum sirix_status element_target(struct sirix_run *run, const struct siri
     return sirix_array_element(&run->work, target->container, target->position, &target->item, err);
 }
 
-/* The container of a step's base: one object or array. */
-static enum sirix_status step_base(struct sirix_run *run, const struct sirix_plan *plan,
-                                   struct target *target, struct sirix_query_error *err)
+/* Whether a container is one that a step leads into; *out_nothing: calling it gives nothing to change. */
+static enum sirix_status check_base(const struct sirix_plan *plan, struct sirix_item container,
+                                    bool *out_nothing, struct sirix_query_error *err)
 {
-    const bool called = plan->kind == SIRIX_PLAN_DYNAMIC_CALL;
-    struct sirix_sequence base = {0};
-    enum sirix_status status = sirix_run_all(run, plan->children[0], &base, err);
-
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    if (base.count == 0 && called) {
-        target->nothing = true;
+    if (plan->kind == SIRIX_PLAN_DYNAMIC_CALL && sirix_item_is_atomic(container)) {
+        *out_nothing = true;
         return SIRIX_OK;
     }
-    if (base.count == 0) {
+    return sirix_item_is_structured(container)
+               ? SIRIX_OK
+               : sirix_query_fail_at(err, plan->line, plan->column, "JNUP0008",
+                                     "the target of an update is in one object or array");
+}
+
+/* The containers of a step's base: one; of a call any number, each of them is changed. */
+static enum sirix_status step_base(struct sirix_run *run, const struct sirix_plan *plan,
+                                   struct sirix_sequence *out, struct sirix_query_error *err)
+{
+    const bool called = plan->kind == SIRIX_PLAN_DYNAMIC_CALL;
+    enum sirix_status status = sirix_run_all(run, plan->children[0], out, err);
+
+    if (status == SIRIX_OK && out->count == 0 && !called) {
         return sirix_query_fail_at(err, plan->line, plan->column, "XUDY0027",
                                    "the target of an update is an empty sequence");
     }
-    target->container = sirix_sequence_at(&base, 0);
-    if (base.count == 1 && called && sirix_item_is_atomic(target->container)) {
-        target->nothing = true;
-        return SIRIX_OK;
-    }
-    if (base.count > 1 || !sirix_item_is_structured(target->container)) {
+    if (status == SIRIX_OK && out->count > 1 && !called) {
         return sirix_query_fail_at(err, plan->line, plan->column, "JNUP0008",
                                    "the target of an update is in one object or array");
     }
-    return SIRIX_OK;
+    return status;
 }
 
 /* An expression that is no step gives the item itself: it has to be one of the store. */
@@ -223,17 +224,14 @@ static bool is_step(const struct sirix_plan *plan)
     }
 }
 
+/* What a step names in a container. */
 static enum sirix_status find_target(struct sirix_run *run, const struct sirix_plan *update,
                                      struct target *target, struct sirix_query_error *err)
 {
     const struct sirix_plan *plan = update->children[0];
     struct sirix_item key = {0};
+    enum sirix_status status = check_base(plan, target->container, &target->nothing, err);
 
-    *target = (struct target){0};
-    if (!is_step(plan)) {
-        return item_target(run, plan, target, err);
-    }
-    enum sirix_status status = step_base(run, plan, target, err);
     if (status != SIRIX_OK || target->nothing) {
         return status;
     }
@@ -437,31 +435,52 @@ static enum sirix_status new_value(struct sirix_run *run, const struct sirix_pla
     return status == SIRIX_OK ? keep_text(run, name, &update->name, err) : status;
 }
 
-static enum sirix_status change(struct sirix_run *run, const struct sirix_plan *plan,
-                                struct sirix_query_error *err)
+static enum sirix_status change_target(struct sirix_run *run, const struct sirix_plan *plan,
+                                       const struct target *target, struct sirix_query_error *err)
 {
     struct sirix_update update = {
         .kind = plan->kind == SIRIX_PLAN_DELETE    ? SIRIX_UPDATE_DELETE
                 : plan->kind == SIRIX_PLAN_REPLACE ? SIRIX_UPDATE_REPLACE
                                                    : SIRIX_UPDATE_RENAME,
     };
-    struct target target;
-    enum sirix_status status = find_target(run, plan, &target, err);
 
-    if (status != SIRIX_OK || target.nothing) {
-        return status;
+    if (target->nothing) {
+        return SIRIX_OK;
     }
-    if (plan->kind == SIRIX_PLAN_RENAME && !target.is_field && target.item.origin == 0) {
+    if (plan->kind == SIRIX_PLAN_RENAME && !target->is_field && target->item.origin == 0) {
         return sirix_query_fail_at(err, plan->line, plan->column, "JNUP0008",
                                    "only fields of objects have names");
     }
-    update.stored = target.item.origin != 0 && (target.container.kind == SIRIX_ITEM_NONE ||
-                                                sirix_container_is_stored(target.container));
-    update.target = update.stored ? target.item : target.container;
-    update.field = target.field;
-    update.position = target.position;
-    status = new_value(run, plan, &update, err);
+    update.stored = target->item.origin != 0 && (target->container.kind == SIRIX_ITEM_NONE ||
+                                                 sirix_container_is_stored(target->container));
+    update.target = update.stored ? target->item : target->container;
+    update.field = target->field;
+    update.position = target->position;
+    enum sirix_status status = new_value(run, plan, &update, err);
     return status == SIRIX_OK ? note(run, plan, &update, err) : status;
+}
+
+static enum sirix_status change(struct sirix_run *run, const struct sirix_plan *plan,
+                                struct sirix_query_error *err)
+{
+    const struct sirix_plan *step = plan->children[0];
+    struct sirix_sequence base = {0};
+    struct target target = {0};
+
+    if (!is_step(step)) {
+        enum sirix_status status = item_target(run, step, &target, err);
+
+        return status == SIRIX_OK ? change_target(run, plan, &target, err) : status;
+    }
+    enum sirix_status status = step_base(run, step, &base, err);
+    for (size_t i = 0; i < base.count && status == SIRIX_OK; i++) {
+        target = (struct target){.container = sirix_sequence_at(&base, i)};
+        status = find_target(run, plan, &target, err);
+        if (status == SIRIX_OK) {
+            status = change_target(run, plan, &target, err);
+        }
+    }
+    return status;
 }
 
 enum sirix_status sirix_run_update(struct sirix_run *run, const struct sirix_plan *plan,

@@ -220,11 +220,12 @@ enum {
     SIRIX_AST_EMPTY_LEAST = 1u << 4,
     SIRIX_AST_SLIDING = 1u << 5,
     SIRIX_AST_ONLY = 1u << 6,
-    SIRIX_AST_UPDATING = 1u << 7,    /* declare updating function, %an:updating */
-    SIRIX_AST_EXTERNAL = 1u << 8,    /* declare variable $x external */
-    SIRIX_AST_PRIVATE = 1u << 9,     /* %private; kept for messages only */
-    SIRIX_AST_ASSIGNABLE = 1u << 10, /* a variable that := may set */
-    SIRIX_AST_PUBLIC = 1u << 11,     /* %public */
+    SIRIX_AST_UPDATING = 1u << 7,         /* declare updating function, %an:updating */
+    SIRIX_AST_EXTERNAL = 1u << 8,         /* declare variable $x external */
+    SIRIX_AST_PRIVATE = 1u << 9,          /* %private; kept for messages only */
+    SIRIX_AST_ASSIGNABLE = 1u << 10,      /* a variable that := may set */
+    SIRIX_AST_PUBLIC = 1u << 11,          /* %public */
+    SIRIX_AST_HOLDS_SEQUENCES = 1u << 12, /* OBJECT: map { }; ARRAY: [ ] of XQuery 3.1 */
 };
 
 /*
@@ -360,6 +361,7 @@ struct sirix_ast_declaration {
 struct sirix_ast_module {
     enum sirix_syntax_dialect dialect;
     unsigned jsoniq_version; /* 10 or 31 as written; 0 if the query does not say. */
+    bool xquery_31;          /* It begins with xquery version "3.1". */
     struct sirix_ast_declaration *declarations; /* In the order of the text. */
     uint32_t declaration_count;
     struct sirix_ast *body;

@@ -35,6 +35,7 @@ static void read_module(struct parser *parser, struct sirix_ast_module *module)
     module->body = parser_statements(parser, NULL, &place, SIRIX_TOKEN_END);
     module->dialect = parser->dialect;
     module->jsoniq_version = parser->jsoniq_version;
+    module->xquery_31 = parser->xquery_31;
     module->node_count = parser->node_count;
 }
 

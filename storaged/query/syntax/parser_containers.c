@@ -29,9 +29,16 @@ struct sirix_ast *parser_array(struct parser *parser)
     if (!parser_at(parser, SIRIX_TOKEN_SQUARE_CLOSE) && !read_members(parser)) {
         return NULL;
     }
-    return parser_expect(parser, SIRIX_TOKEN_SQUARE_CLOSE, "',' or ']'")
-               ? parser_list_close(parser, mark, SIRIX_AST_ARRAY, &place)
-               : NULL;
+    if (!parser_expect(parser, SIRIX_TOKEN_SQUARE_CLOSE, "',' or ']'")) {
+        return NULL;
+    }
+
+    struct sirix_ast *array = parser_list_close(parser, mark, SIRIX_AST_ARRAY, &place);
+
+    if (array != NULL && parser->xquery_31) {
+        array->flags |= SIRIX_AST_HOLDS_SEQUENCES;
+    }
+    return array;
 }
 
 /* {| e? |} */
@@ -89,9 +96,16 @@ struct sirix_ast *parser_map(struct parser *parser)
     if (!parser_at(parser, SIRIX_TOKEN_BRACE_CLOSE) && !read_map_pairs(parser)) {
         return NULL;
     }
-    return parser_expect(parser, SIRIX_TOKEN_BRACE_CLOSE, "',' or '}'")
-               ? parser_list_close(parser, mark, SIRIX_AST_OBJECT, &place)
-               : NULL;
+    if (!parser_expect(parser, SIRIX_TOKEN_BRACE_CLOSE, "',' or '}'")) {
+        return NULL;
+    }
+
+    struct sirix_ast *map = parser_list_close(parser, mark, SIRIX_AST_OBJECT, &place);
+
+    if (map != NULL) {
+        map->flags |= SIRIX_AST_HOLDS_SEQUENCES;
+    }
+    return map;
 }
 
 /* --- Braces: an object or a block ------------------------------------------------------------- */

@@ -32,6 +32,7 @@ struct parser {
     uint32_t node_count;
     enum sirix_syntax_dialect dialect;
     unsigned jsoniq_version;
+    bool xquery_31;
     struct sirix_buf list;  /* Pointers to nodes of the lists that are being read. */
     struct sirix_buf ops;   /* Their operators, where a list has some. */
     struct sirix_ast *seed; /* A value that is already read: see parser_value(). */

@@ -124,6 +124,7 @@ struct decoder {
     uint8_t quote;
     uint8_t *to;
     size_t len;
+    bool bad_char; /* A reference to what is no character. */
 };
 
 static void put_code_point(struct decoder *decoder, uint32_t code_point)
@@ -225,8 +226,8 @@ static bool reference_number(const char *text, size_t len, uint32_t *out)
 
     unsigned long value = strtoul(digits, &end, base);
 
-    if (*end != '\0' || value == 0 || value > SIRIX_CODE_POINT_MAX ||
-        (value >= 0xd800 && value < 0xe000)) {
+    if (*end != '\0' || value > SIRIX_CODE_POINT_MAX || (value >= 0xd800 && value < 0xe000) ||
+        (value < ' ' && !is_space((uint8_t)value)) || value == 0xfffe || value == 0xffff) {
         return false;
     }
     *out = (uint32_t)value;
@@ -253,6 +254,7 @@ static bool decode_reference(struct decoder *decoder)
     decoder->at = semicolon + 1;
     if (len != 0 && text[0] == '#') {
         if (!reference_number(text, len, &code_point)) {
+            decoder->bad_char = len > 1 && strspn(text + 1, "x0123456789abcdefABCDEF") >= len - 1;
             return false;
         }
         put_code_point(decoder, code_point);
@@ -289,7 +291,8 @@ static bool decode(struct decoder *decoder, bool escapes, bool references)
         }
     }
     if (wrong != NULL) {
-        parser_fail_at(decoder->parser, decoder->token, "XPST0003", wrong);
+        parser_fail_at(decoder->parser, decoder->token, decoder->bad_char ? "XQST0090" : "XPST0003",
+                       wrong);
     }
     return wrong == NULL;
 }

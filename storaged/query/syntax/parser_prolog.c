@@ -44,6 +44,7 @@ static bool set_dialect(struct parser *parser, bool is_jsoniq, const struct siri
             return false;
         }
         parser->dialect = SIRIX_SYNTAX_XQUERY;
+        parser->xquery_31 = is_bytes(version, "3.1");
     } else {
         bool is_10 = is_bytes(version, "1.0");
         bool is_31 = is_bytes(version, "3.1");

@@ -22,6 +22,12 @@ enum sirix_status sirix_item_atomise_one(struct sirix_work *work, struct sirix_i
                                          struct sirix_item *out,
                                          struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
+/* The sequence with the members of its arrays in place of them, at any depth; shares it if there are none. */
+enum sirix_status sirix_sequence_spread(struct sirix_work *work,
+                                        const struct sirix_sequence *sequence,
+                                        struct sirix_sequence *out,
+                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
 /*
  * item cast as type (an atomic type). FORG0001 bad text or value, FOCA0002 and FOCA0003 numbers that
  * do not fit, FOAR0002, FODT0001, XPTY0004 types that never cast. null casts to string and boolean.

@@ -345,10 +345,7 @@ enum sirix_status sirix_item_box_sequence(struct sirix_work *work,
 enum sirix_status sirix_item_spread(struct sirix_work *work, struct sirix_item member,
                                     struct sirix_sequence *out, struct sirix_query_error *err)
 {
-    bool spreads = (member.kind == SIRIX_ITEM_NULL || member.kind == SIRIX_ITEM_ARRAY) &&
-                   (member.flags & SIRIX_ITEM_SPREADS) != 0;
-
-    if (!spreads) {
+    if (!sirix_item_spreads(member)) {
         return sirix_sequence_single(work, member, out, err);
     }
     *out = member.kind == SIRIX_ITEM_ARRAY ? sirix_array_view(member) : (struct sirix_sequence){0};

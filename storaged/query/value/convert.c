@@ -176,10 +176,9 @@ static enum sirix_status convert_item(struct sirix_work *work, struct sirix_item
     return status;
 }
 
-/* The sequence with the members of its arrays in place of them. */
-static enum sirix_status spread_arrays(struct sirix_work *work,
-                                       const struct sirix_sequence *sequence,
-                                       struct sirix_sequence *out, struct sirix_query_error *err)
+enum sirix_status sirix_sequence_spread(struct sirix_work *work,
+                                        const struct sirix_sequence *sequence,
+                                        struct sirix_sequence *out, struct sirix_query_error *err)
 {
     struct sirix_sequence made = {0};
     bool has_array = false;
@@ -267,7 +266,7 @@ enum sirix_status sirix_sequence_convert(struct sirix_work *work,
     enum sirix_status status = SIRIX_OK;
 
     if (sirix_type_derives(type->type, SIRIX_TYPE_ATOMIC)) {
-        status = spread_arrays(work, sequence, &from, err);
+        status = sirix_sequence_spread(work, sequence, &from, err);
     }
     if (status == SIRIX_OK && !sirix_occurrence_allows(type->occurrence, from.count)) {
         status = wrong_count(from.count, type, what, err);

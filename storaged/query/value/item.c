@@ -155,15 +155,10 @@ enum sirix_status sirix_item_truth(struct sirix_item item, bool *out, struct sir
         return SIRIX_OK;
     case SIRIX_ITEM_OBJECT:
     case SIRIX_ITEM_ARRAY:
-        if (!sirix_container_is_stored(item)) {
-            *out = true;
-            return SIRIX_OK;
-        }
-        return sirix_query_fail(err, "FOTY0012",
-                                "an %s has no effective boolean value; use exists()",
-                                sirix_type_name((enum sirix_type)item.type));
+        *out = true;
+        return SIRIX_OK;
     case SIRIX_ITEM_FUNCTION:
-        return sirix_query_fail(err, "FOTY0012", "a function has no effective boolean value");
+        return sirix_query_fail(err, "FORG0006", "a function has no effective boolean value");
     default:
         return sirix_query_fail(err, "FORG0006",
                                 "an item of type xs:%s has no effective boolean value",

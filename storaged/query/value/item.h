@@ -120,6 +120,13 @@ static inline bool sirix_item_is_structured(struct sirix_item item)
     return item.kind == SIRIX_ITEM_OBJECT || item.kind == SIRIX_ITEM_ARRAY;
 }
 
+/* Whether it stands for a sequence that a map or an array holds: sirix_item_spread(). */
+static inline bool sirix_item_spreads(struct sirix_item item)
+{
+    return (item.kind == SIRIX_ITEM_NULL || item.kind == SIRIX_ITEM_ARRAY) &&
+           (item.flags & SIRIX_ITEM_SPREADS) != 0;
+}
+
 static inline bool sirix_item_is_atomic(struct sirix_item item)
 {
     return item.kind != SIRIX_ITEM_NONE && item.kind < SIRIX_ITEM_OBJECT;
@@ -216,8 +223,7 @@ enum sirix_status sirix_item_keep(struct sirix_work *work, struct sirix_item ite
 
 /*
  * Effective boolean value of one item: false, 0, NaN, "", null are false; other atomics that have one
- * are true. FORG0006 for dates and such, FOTY0012 for functions and for objects and arrays of the store
- * (say exists()); those that a query made are true, as JSONiq has it.
+ * are true, and so are objects and arrays, as JSONiq has it. FORG0006 for dates, functions and such.
  */
 enum sirix_status sirix_item_truth(struct sirix_item item, bool *out,
                                    struct sirix_query_error *err) SIRIX_MUST_CHECK;

@@ -15,7 +15,8 @@ struct translator {
     uint8_t open[NESTING_MAX]; /* Group numbers of the open parentheses; 0: not capturing. */
     unsigned depth;
     bool closed[SIRIX_REGEX_GROUPS_MAX + 1];
-    bool can_repeat; /* What stands before may have a quantifier. */
+    bool can_repeat;  /* What stands before may have a quantifier. */
+    bool skips_space; /* Flag x. */
     bool dot_is_all;
 };
 
@@ -212,17 +213,9 @@ static enum sirix_status escape(struct translator *translator, struct sirix_quer
     return status;
 }
 
-static bool is_space(uint32_t c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static enum sirix_status step(struct translator *translator, uint32_t c,
                               struct sirix_query_error *err)
 {
-    if (translator->reader.skips_space && is_space(c)) {
-        return SIRIX_OK;
-    }
     switch (c) {
     case '(':
         return open_group(translator, err);
@@ -277,7 +270,7 @@ static enum sirix_status read_flags(struct sirix_bytes flags, struct translator 
             source->options |= PCRE2_CASELESS;
             break;
         case 'x':
-            translator->reader.skips_space = true;
+            translator->skips_space = true;
             break;
         case 'q':
             source->is_literal = true;
@@ -290,9 +283,51 @@ static enum sirix_status read_flags(struct sirix_bytes flags, struct translator 
     return SIRIX_OK;
 }
 
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Flag x: white space goes before anything else is looked at, but for what stands in [ ]. */
+static enum sirix_status strip_space(struct sirix_regex_reader *reader,
+                                     struct sirix_query_error *err)
+{
+    size_t len = (size_t)(reader->end - reader->start);
+    size_t depth = 0;
+    bool escaped = false;
+    void *memory = NULL;
+    enum sirix_status status =
+        sirix_arena_alloc(reader->work->scratch, len + 1, &memory, &err->base);
+    uint8_t *to = memory;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < len && status == SIRIX_OK; i++) {
+        uint8_t c = reader->start[i];
+
+        if (depth == 0 && is_space(c)) {
+            continue;
+        }
+        if (!escaped && c == '[') {
+            depth++;
+        } else if (!escaped && c == ']' && depth > 0) {
+            depth--;
+        }
+        escaped = !escaped && c == '\\';
+        to[kept++] = c;
+    }
+    if (status == SIRIX_OK) {
+        reader->start = to;
+        reader->at = to;
+        reader->end = to + kept;
+    }
+    return status;
+}
+
 static enum sirix_status translate(struct translator *translator, struct sirix_query_error *err)
 {
-    enum sirix_status status = SIRIX_OK;
+    enum sirix_status status = translator->skips_space && !translator->source->is_literal
+                                   ? strip_space(&translator->reader, err)
+                                   : SIRIX_OK;
     uint32_t c = 0;
 
     while (status == SIRIX_OK && sirix_regex_next(&translator->reader, &c)) {

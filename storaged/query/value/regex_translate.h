@@ -30,7 +30,6 @@ struct sirix_regex_reader {
     const uint8_t *start;
     const uint8_t *at;
     const uint8_t *end;
-    bool skips_space; /* Flag x. */
     struct sirix_buf *to;
 };
 

@@ -246,7 +246,8 @@ enum sirix_status sirix_iterator_drain(struct sirix_work *work, struct sirix_ite
     }
 }
 
-enum sirix_status sirix_iterator_truth(struct sirix_iterator *iterator, bool *out,
+enum sirix_status sirix_iterator_truth(const struct sirix_work *work,
+                                       struct sirix_iterator *iterator, bool *out,
                                        struct sirix_query_error *err)
 {
     struct sirix_item first = {0};
@@ -259,6 +260,11 @@ enum sirix_status sirix_iterator_truth(struct sirix_iterator *iterator, bool *ou
     if (first.kind == SIRIX_ITEM_NONE) {
         *out = false;
         return SIRIX_OK;
+    }
+    if (sirix_item_is_structured(first) && work->strict_truth) {
+        return sirix_query_fail(err, "FORG0006",
+                                "an %s has no effective boolean value in JSONiq 3.1",
+                                sirix_type_name((enum sirix_type)first.type));
     }
     if (!sirix_item_is_structured(first)) {
         status = sirix_iterator_next(iterator, &second, err);
@@ -273,11 +279,12 @@ enum sirix_status sirix_iterator_truth(struct sirix_iterator *iterator, bool *ou
     return sirix_item_truth(first, out, err);
 }
 
-enum sirix_status sirix_sequence_truth(const struct sirix_sequence *sequence, bool *out,
+enum sirix_status sirix_sequence_truth(const struct sirix_work *work,
+                                       const struct sirix_sequence *sequence, bool *out,
                                        struct sirix_query_error *err)
 {
     struct sirix_sequence_iterator over = {0};
 
     sirix_sequence_iterate(&over, sequence);
-    return sirix_iterator_truth(&over.iterator, out, err);
+    return sirix_iterator_truth(work, &over.iterator, out, err);
 }

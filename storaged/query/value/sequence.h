@@ -112,10 +112,13 @@ enum sirix_status sirix_iterator_drain(struct sirix_work *work, struct sirix_ite
                                        struct sirix_sequence *out,
                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
-/* Effective boolean value: false when empty; the first item structured: FOTY0012; FORG0006 when several. */
-enum sirix_status sirix_sequence_truth(const struct sirix_sequence *sequence, bool *out,
+/* Effective boolean value: false when empty; the first item structured: true, or
+ * FORG0006 where work says so; else FORG0006 when several. */
+enum sirix_status sirix_sequence_truth(const struct sirix_work *work,
+                                       const struct sirix_sequence *sequence, bool *out,
                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
-enum sirix_status sirix_iterator_truth(struct sirix_iterator *iterator, bool *out,
+enum sirix_status sirix_iterator_truth(const struct sirix_work *work,
+                                       struct sirix_iterator *iterator, bool *out,
                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 #endif

@@ -38,6 +38,7 @@ struct sirix_work {
     uint32_t now_nanoseconds;
     int16_t zone;                      /* Implicit timezone, minutes; 0 is UTC. */
     struct sirix_regex_cache *regexes; /* NULL: compiled each time. */
+    bool strict_truth; /* JSONiq 3.1: objects and arrays have no effective boolean value. */
 };
 
 /* Starts a piece of work with the current time, UTC, and a random key. SIRIX_IO when there is none. */

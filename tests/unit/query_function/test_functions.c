@@ -210,7 +210,7 @@ static void numbers_round_and_format(void **state)
         {"format-number", "-5.5 | \"0.0;(0.0)\"", "\"(5.5)\""},
         {"format-number", "0.5 | \"#.#\"", "\".5\""},
         {"format-number", "0 | \"#.#\"", "\".0\""},
-        {"format-number", "5 | \"#.#\"", "\"5\""},
+        {"format-number", "5 | \"#.#\"", "\"5.0\""},
         {"format-number", "0 | \"#\"", "\"0\""},
         {"format-number", "2.5 | \"0\"", "\"2\""},
         {"format-number", "1234.5678e0 | \"0.00e0\"", "\"1.23e3\""},

@@ -168,7 +168,7 @@ static void what_is_right_is_built_and_may_update_where_it_does(void **state)
         {"copy $a := 1 modify () return $a", false},
         {"try { delete json $$.a } catch * { 1 }", true},
         {"declare updating function local:f($a) { delete json $a.b }; local:f($$)", true},
-        {"declare function local:f($a) { delete json $a.b }; local:f($$)", true},
+        {"declare updating function local:f($a) { delete json $a.b }; local:f($$)", true},
         {"switch (1) case 1 return delete json $$.a default return error()", true},
         {"variable $o := {}; insert json \"a\" : 1 into $o; $o", true},
         {"declare variable $a := 1; declare function f() { g() }; declare function g() { $a }; f()",
@@ -205,7 +205,7 @@ static void an_updating_query_says_where_it_first_updates(void **state)
     } cases[] = {
         {"delete json $$.a", 1, 1},
         {"for $x in $$[]\n return (delete json $x.a, delete json $x.b)", 2, 10},
-        {"declare function local:f($x) { delete json $x.a };\nif (1) then () else local:f($$)", 2,
+        {"declare updating function local:f($x) { delete json $x.a };\nif (1) then () else local:f($$)", 2,
          21},
         {"variable $a := {};\ninsert json \"b\" : 1 into $a;\n$a", 2, 1},
     };

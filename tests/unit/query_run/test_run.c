@@ -191,7 +191,7 @@ static void errors_are_caught_where_the_query_says(void **state)
          "\"x\""},
         {"() lt (1,2)", ""},
         {"(1,2) eq 1", "! XPTY0004"},
-        {"[1] eq 1", "! XPTY0004"},
+        {"[1, 2] eq 1", "! XPTY0004"},
         {"$$", "! XPDY0002"},
     };
 
