@@ -72,7 +72,8 @@ struct sirix_query {
     struct sirix_query_batch batch;
     size_t item_max;
     uint64_t budget_us;
-    uint64_t first_us; /* When the first item of the batch was found. */
+    uint64_t resumed_us; /* When the batch was begun. */
+    uint64_t first_us;   /* When its first item was found. */
     uint64_t skip;
     uint64_t results;
 };
@@ -137,8 +138,8 @@ static enum sirix_status check(void *context, struct sirix_query_error *err)
         query->yielded_us = now;
     }
     /* Not in the middle of an item: what is written of it would be handed out, and the rest lost. */
-    if (!query->writing && query->batch.count != 0 && query->budget_us != 0 &&
-        now - query->first_us >= query->budget_us) {
+    if (!query->writing && query->budget_us != 0 &&
+        now - (query->batch.count != 0 ? query->first_us : query->resumed_us) >= query->budget_us) {
         status = suspend(query, err);
     }
     return status;
@@ -503,6 +504,7 @@ enum sirix_status sirix_query_next(struct sirix_query *query, size_t item_max, u
                           ? SIRIX_QUERY_BATCH_ITEMS_MAX
                           : item_max;
     query->budget_us = budget_us;
+    query->resumed_us = budget_us != 0 ? now_us() : 0;
     sirix_query_batch_clear(&query->batch);
     if (query->phase != PHASE_ENDED) {
         sirix_stack_resume(query->stack);

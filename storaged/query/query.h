@@ -122,8 +122,9 @@ struct sirix_query_item {
 
 /*
  * The next items, until SIRIX_QUERY_BATCH_BYTES are full, item_max are there, or about budget_us have
- * passed since the first was found (0: no such bound). *out_count may be 0 only with *out_done. Items
- * and what they point to live until the next call. An item past limits.results is SIRIX_EXHAUSTED.
+ * passed since the first was found, or without any (0: no such bound, and *out_count is 0 only with
+ * *out_done). Items and what they point to live until the next call. An item past limits.results is
+ * SIRIX_EXHAUSTED.
  */
 enum sirix_status sirix_query_next(struct sirix_query *query, size_t item_max, uint64_t budget_us,
                                    const struct sirix_query_item **out_items, size_t *out_count,

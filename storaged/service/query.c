@@ -538,9 +538,9 @@ enum sirix_status sirix_query_stream_next(struct sirix_query_stream *stream,
         if (status == SIRIX_OK && page.count != 0) {
             status = write_cursor(stream, err);
             page.next_cursor = sirix_buf_view(&stream->cursor);
+            page.done = true;
         }
         page.count = 0;
-        page.done = true;
     } else {
         const uint64_t left = limit == 0 ? 0 : limit - stream->given;
 

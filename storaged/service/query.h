@@ -12,7 +12,8 @@
 
 enum {
     SIRIX_QUERY_CURSOR_BYTES_MAX = 64 * 1024,
-    SIRIX_QUERY_TURN_US = 20 * 1000, /* How long one turn gathers items after the first. */
+    SIRIX_QUERY_TURN_US =
+        10 * 1000, /* How long one turn gathers items after the first, or looks for it. */
 };
 
 /*
@@ -62,7 +63,10 @@ struct sirix_query_page {
     struct sirix_bytes next_cursor; /* done: where the next page begins; empty: there is none. */
 };
 
-/* One turn of work: what was found in about SIRIX_QUERY_TURN_US or SIRIX_QUERY_BATCH_BYTES. */
+/*
+ * One turn of work: what was found in about SIRIX_QUERY_TURN_US or SIRIX_QUERY_BATCH_BYTES. It may be
+ * nothing without being done: others had better have a turn, and then this one again.
+ */
 enum sirix_status sirix_query_stream_next(struct sirix_query_stream *stream,
                                           struct sirix_query_page *out_page,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -375,6 +375,38 @@ struct sirix_plan *builder_quantified(struct builder *builder, const struct siri
 
 /* --- typeswitch, try -------------------------------------------------------------------------- */
 
+/* Something and its arms: the first child is built as what it is, the others by build_arm(). */
+static struct sirix_plan *
+build_with_arms(struct builder *builder, enum sirix_plan_kind kind, const struct sirix_ast *ast,
+                struct sirix_plan *(*build_arm)(struct builder *, const struct sirix_ast *))
+{
+    struct sirix_plan *node = builder_node(builder, kind, ast, ast->child_count);
+
+    if (node == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < ast->child_count; i++) {
+        node->children[i] = i == 0 ? builder_build(builder, ast->children[0])
+                                   : build_arm(builder, ast->children[i]);
+        if (node->children[i] == NULL) {
+            return NULL;
+        }
+    }
+    return builder_finish(builder, node);
+}
+
+/* The body of an arm, which sees what was bound from `bound` on; nobody else does. */
+static struct sirix_plan *finish_arm(struct builder *builder, const struct sirix_ast *ast,
+                                     struct sirix_plan *node, uint32_t bound)
+{
+    node->children[0] = builder_build(builder, ast->children[0]);
+    if (node->children[0] == NULL) {
+        return NULL;
+    }
+    builder_unbind(builder, bound);
+    return builder_finish(builder, node);
+}
+
 static struct sirix_plan *build_type_case(struct builder *builder, const struct sirix_ast *ast)
 {
     uint32_t count = ast->more->type_count;
@@ -392,32 +424,14 @@ static struct sirix_plan *build_type_case(struct builder *builder, const struct 
     }
     node->types = types;
     node->list_count = count;
-    if (!bind_optional(builder, ast, ast->name, &node->slot)) {
-        return NULL;
-    }
-    node->children[0] = builder_build(builder, ast->children[0]);
-    if (node->children[0] == NULL) {
-        return NULL;
-    }
-    builder_unbind(builder, bound);
-    return builder_finish(builder, node);
+    return bind_optional(builder, ast, ast->name, &node->slot)
+               ? finish_arm(builder, ast, node, bound)
+               : NULL;
 }
 
 struct sirix_plan *builder_typeswitch(struct builder *builder, const struct sirix_ast *ast)
 {
-    struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_TYPESWITCH, ast, ast->child_count);
-
-    if (node == NULL) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < ast->child_count; i++) {
-        node->children[i] = i == 0 ? builder_build(builder, ast->children[0])
-                                   : build_type_case(builder, ast->children[i]);
-        if (node->children[i] == NULL) {
-            return NULL;
-        }
-    }
-    return builder_finish(builder, node);
+    return build_with_arms(builder, SIRIX_PLAN_TYPESWITCH, ast, build_type_case);
 }
 
 static bool build_tests(struct builder *builder, const struct sirix_ast *ast,
@@ -477,27 +491,10 @@ static struct sirix_plan *build_catch(struct builder *builder, const struct siri
         !bind_error(builder, ast, &node->slot)) {
         return NULL;
     }
-    node->children[0] = builder_build(builder, ast->children[0]);
-    if (node->children[0] == NULL) {
-        return NULL;
-    }
-    builder_unbind(builder, bound);
-    return builder_finish(builder, node);
+    return finish_arm(builder, ast, node, bound);
 }
 
 struct sirix_plan *builder_try(struct builder *builder, const struct sirix_ast *ast)
 {
-    struct sirix_plan *node = builder_node(builder, SIRIX_PLAN_TRY, ast, ast->child_count);
-
-    if (node == NULL) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < ast->child_count; i++) {
-        node->children[i] = i == 0 ? builder_build(builder, ast->children[0])
-                                   : build_catch(builder, ast->children[i]);
-        if (node->children[i] == NULL) {
-            return NULL;
-        }
-    }
-    return builder_finish(builder, node);
+    return build_with_arms(builder, SIRIX_PLAN_TRY, ast, build_catch);
 }

@@ -113,6 +113,7 @@ static void put_flags(struct printer *printer, const struct sirix_plan *node)
         {SIRIX_PLAN_ONLY, "only"},
         {SIRIX_PLAN_JSONIQ, "positions from 1"},
         {SIRIX_PLAN_MEMBER_FROM_0, "positions from 0"},
+        {SIRIX_PLAN_EARLY, "early"},
     };
     bool is_first = true;
 
@@ -153,6 +154,18 @@ static void put_function(struct printer *printer, const struct sirix_plan *node)
     }
 }
 
+/* How an order holds its tuples: a limit from outside makes it a heap, too. */
+static void put_order(struct printer *printer, const struct sirix_plan *node)
+{
+    if (node->number != 0) {
+        putf(printer, " (heap of the first %" PRIu64 ")", node->number);
+    } else if ((node->flags & SIRIX_PLAN_ONE_EACH) != 0) {
+        put(printer, " (heap where few are asked for, else sort)");
+    } else {
+        put(printer, " (sort)");
+    }
+}
+
 static void put_line(struct printer *printer, const struct sirix_plan *node, unsigned depth)
 {
     char type[TYPE_BYTES_MAX];
@@ -177,7 +190,25 @@ static void put_line(struct printer *printer, const struct sirix_plan *node, uns
         putf(printer, "%s %s", i == 0 ? "" : " |", type);
     }
     put_flags(printer, node);
+    if (node->kind == SIRIX_PLAN_ORDER) {
+        put_order(printer, node);
+    }
+    if (node->inner_key != NULL) {
+        put(printer, " (hash join)");
+    }
     putf(printer, "  [%" PRIu32 ":%" PRIu32 "]\n", node->line, node->column);
+}
+
+static void put_tree(struct printer *printer, const struct sirix_plan *node, unsigned depth);
+
+static void put_join(struct printer *printer, const struct sirix_plan *node, unsigned depth)
+{
+    put_spaces(printer, depth);
+    put(printer, "table by\n");
+    put_tree(printer, node->inner_key, depth + 1);
+    put_spaces(printer, depth);
+    put(printer, "looked up by\n");
+    put_tree(printer, node->outer_key, depth + 1);
 }
 
 static void put_tree(struct printer *printer, const struct sirix_plan *node, unsigned depth)
@@ -193,6 +224,9 @@ static void put_tree(struct printer *printer, const struct sirix_plan *node, uns
     put_line(printer, node, depth);
     for (uint32_t i = 0; i < node->child_count; i++) {
         put_tree(printer, node->children[i], depth + 1);
+    }
+    if (node->inner_key != NULL) {
+        put_join(printer, node, depth + 1);
     }
     if (node->kind == SIRIX_PLAN_CLOSURE) {
         put_tree(printer, node->user->body, depth + 1);

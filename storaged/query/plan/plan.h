@@ -40,13 +40,16 @@
  *   TRY                e, CATCH+;           CATCH: e; tests[], err_slot: six slots from there on:
  *                                           code description value module line-number column-number
  *   FLWOR              clause+, return.     Clauses: FOR LET WHERE GROUP ORDER COUNT WINDOW
- *   FOR                e; slot, type?, position_slot?, flags ALLOWING_EMPTY, UNWRAP
+ *   FOR                e; slot, type?, position_slot?, flags ALLOWING_EMPTY, UNWRAP. A join that the
+ *                      rewrite has found: inner_key reads its slot and nothing else of the tuple, outer_key
+ *                      the tuple and not its slot, e neither; a WHERE behind it wants them equal
  *   LET                e; slot, type?
- *   WHERE              e
+ *   WHERE              e; flag EARLY: a copy of one that comes later
  *   GROUP              GROUP_KEY*;          GROUP_KEY: e?; slot; e is missing: the slot's own value.
  *                      rest[]: slots that become sequences (bound before in this FLWOR, no keys)
  *   ORDER              ORDER_KEY*;          ORDER_KEY: e; flags DESCENDING, EMPTY_GREATEST
- *                      bound[]: slots that a tuple consists of
+ *                      bound[]: slots that a tuple consists of; flag ONE_EACH; number: no more tuples than
+ *                      these are looked at, as far as the plan tells (0: it does not)
  *   COUNT              slot
  *   WINDOW             e, EDGE, EDGE?; slot, type?, flags SLIDING.  EDGE: when; slot?, position_slot?,
  *                      previous_slot?, next_slot?; flags ONLY
@@ -203,7 +206,9 @@ enum {
      */
     SIRIX_PLAN_JSONIQ = 1u << 12,
     SIRIX_PLAN_MEMBER_FROM_0 = 1u << 13,   /* MEMBER after xquery version. */
+    SIRIX_PLAN_EARLY = 1u << 14,           /* WHERE: if it fails, the tuple passes. */
     SIRIX_PLAN_HOLDS_SEQUENCES = 1u << 15, /* OBJECT, ARRAY: of XQuery, which hold sequences. */
+    SIRIX_PLAN_ONE_EACH = 1u << 16, /* ORDER, the last clause: each tuple becomes one item. */
 };
 
 #define SIRIX_PLAN_NO_SLOT UINT32_MAX
@@ -266,6 +271,8 @@ struct sirix_plan {
     struct sirix_sequence_type type;
     const struct sirix_function *function;
     struct sirix_plan_function *user;
+    const struct sirix_plan *inner_key; /* FOR. */
+    const struct sirix_plan *outer_key;
     uint64_t number;
     const uint32_t *slots;                   /* GROUP: rest. ORDER: bound. */
     const struct sirix_sequence_type *types; /* TYPE_CASE. */

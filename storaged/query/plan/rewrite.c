@@ -1,11 +1,13 @@
 /*
  * From the leaves up: a node whose parts are constants becomes one, if computing it works and gives
- * a small atomic; conditions that are known choose their branch; sequences in sequences are one.
+ * a small atomic; conditions that are known choose their branch; sequences in sequences are one. FLWOR
+ * expressions: rewrite_flwor.c.
  */
 #include "query/plan/rewrite.h"
 
 #include <string.h>
 
+#include "query/plan/rewrite_flwor.h"
 #include "query/value/cast.h"
 #include "query/value/compare.h"
 #include "query/value/number.h"
@@ -388,6 +390,12 @@ static void fold(struct rewriter *rewriter, struct sirix_plan *node)
         break;
     case SIRIX_PLAN_CALL:
         fold_call(rewriter, node);
+        if (node->kind == SIRIX_PLAN_CALL) {
+            sirix_plan_rewrite_limit(node);
+        }
+        break;
+    case SIRIX_PLAN_FLWOR:
+        rewriter->status = sirix_plan_rewrite_flwor(rewriter->work, node, rewriter->err);
         break;
     case SIRIX_PLAN_IF:
         fold_if(node);

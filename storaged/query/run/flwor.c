@@ -175,6 +175,26 @@ static enum sirix_status let_clause(struct sirix_run *run, const struct sirix_pl
     return status == SIRIX_OK ? sirix_run_bind(run, clause, slot, &value, err) : status;
 }
 
+/* An error is that of the where which this is a copy of, if the tuple comes that far. */
+static enum sirix_status early_where(struct sirix_run *run, const struct sirix_plan *plan,
+                                     bool *out, struct sirix_query_error *err)
+{
+    struct sirix_slot *const frame = run->frame;
+    const struct sirix_focus focus = run->focus;
+    struct sirix_arena *const arena = run->work.arena;
+    enum sirix_status status = sirix_run_truth(run, plan->children[0], out, err);
+
+    if (status == SIRIX_OK || !sirix_query_error_catchable(err)) {
+        return status;
+    }
+    run->frame = frame;
+    run->focus = focus;
+    run->work.arena = arena;
+    *err = (struct sirix_query_error){.line = 0};
+    *out = true;
+    return SIRIX_OK;
+}
+
 enum sirix_status sirix_flwor_chain(struct sirix_run *run, struct sirix_flwor *flwor,
                                     uint32_t clause, struct sirix_query_error *err)
 {
@@ -193,7 +213,9 @@ enum sirix_status sirix_flwor_chain(struct sirix_run *run, struct sirix_flwor *f
             status = let_clause(run, plan, err);
             break;
         case SIRIX_PLAN_WHERE:
-            status = sirix_run_truth(run, plan->children[0], &truth, err);
+            status = (plan->flags & SIRIX_PLAN_EARLY) != 0
+                         ? early_where(run, plan, &truth, err)
+                         : sirix_run_truth(run, plan->children[0], &truth, err);
             if (status == SIRIX_OK && !truth) {
                 return SIRIX_OK;
             }
@@ -232,47 +254,11 @@ static uint32_t next_stop(const struct sirix_flwor *flwor, uint32_t from)
     return clause;
 }
 
-/* Whether an expression gives exactly one item whatever happens. */
-static bool gives_one(const struct sirix_flwor *flwor, const struct sirix_plan *plan)
-{
-    switch ((enum sirix_plan_kind)plan->kind) {
-    case SIRIX_PLAN_CONSTANT:
-    case SIRIX_PLAN_OBJECT:
-    case SIRIX_PLAN_ARRAY:
-    case SIRIX_PLAN_CONCAT:
-    case SIRIX_PLAN_COMPARE_ANY:
-    case SIRIX_PLAN_AND:
-    case SIRIX_PLAN_OR:
-    case SIRIX_PLAN_NOT:
-        return true;
-    case SIRIX_PLAN_VARIABLE:
-        break;
-    default:
-        return false;
-    }
-    /* A variable of a for that is not grouped afterwards. */
-    bool one = false;
-    for (uint32_t i = 0; i < flwor->clause_count; i++) {
-        const struct sirix_plan *clause = flwor->plan->children[i];
-
-        if (clause->kind == SIRIX_PLAN_FOR && clause->slot == plan->slot) {
-            one = (clause->flags & SIRIX_PLAN_ALLOWING_EMPTY) == 0;
-        } else if (clause->kind == SIRIX_PLAN_GROUP) {
-            one = false;
-        }
-    }
-    return one;
-}
-
 /* How many tuples an order by has to give out: all, unless each becomes one item of a limited sink. */
-static uint64_t order_want(const struct sirix_run *run, const struct sirix_flwor *flwor,
-                           uint32_t order)
+static uint64_t order_want(const struct sirix_flwor *flwor, uint32_t order)
 {
-    if (run->naive || flwor->sink->want == UINT64_MAX || order + 1 != flwor->clause_count ||
-        !gives_one(flwor, flwor->plan->children[flwor->clause_count])) {
-        return UINT64_MAX;
-    }
-    return flwor->sink->want;
+    return (flwor->plan->children[order]->flags & SIRIX_PLAN_ONE_EACH) != 0 ? flwor->sink->want
+                                                                            : UINT64_MAX;
 }
 
 /* The source of a phase: the one empty tuple, or what the phase before has taken in. */
@@ -294,26 +280,23 @@ static enum sirix_status run_phase(struct sirix_run *run, struct sirix_flwor *fl
     return sirix_flwor_chain(run, flwor, start, err);
 }
 
-static enum sirix_status find_joins(struct sirix_run *run, struct sirix_flwor *flwor,
+static enum sirix_status make_joins(struct sirix_run *run, struct sirix_flwor *flwor,
                                     struct sirix_query_error *err)
 {
     void *memory = NULL;
     enum sirix_status status = SIRIX_OK;
 
-    for (uint32_t i = 1; i < flwor->clause_count && status == SIRIX_OK && !run->naive; i++) {
-        struct sirix_flwor_join *join = NULL;
-
-        if (flwor->plan->children[i]->kind != SIRIX_PLAN_FOR) {
+    for (uint32_t i = 1; i < flwor->clause_count && status == SIRIX_OK; i++) {
+        if (flwor->plan->children[i]->inner_key == NULL) {
             continue;
         }
-        status = sirix_flwor_join_find(run, flwor, i, &join, err);
-        if (status == SIRIX_OK && join != NULL && flwor->joins == NULL) {
+        if (flwor->joins == NULL) {
             status = sirix_arena_calloc(run->work.arena, flwor->clause_count, sizeof(*flwor->joins),
                                         &memory, &err->base);
             flwor->joins = memory;
         }
-        if (status == SIRIX_OK && join != NULL) {
-            flwor->joins[i] = join;
+        if (status == SIRIX_OK) {
+            status = sirix_flwor_join_new(run, flwor->plan->children[i], &flwor->joins[i], err);
         }
     }
     return status;
@@ -331,7 +314,7 @@ enum sirix_status sirix_run_flwor(struct sirix_run *run, const struct sirix_plan
 
     flwor.counts = memory;
     if (status == SIRIX_OK) {
-        status = find_joins(run, &flwor, err);
+        status = make_joins(run, &flwor, err);
     }
     while (status == SIRIX_OK) {
         const uint64_t kept = run->kept;
@@ -345,7 +328,7 @@ enum sirix_status sirix_run_flwor(struct sirix_run *run, const struct sirix_plan
         const struct sirix_plan *clause = plan->children[flwor.stop];
         status = clause->kind == SIRIX_PLAN_GROUP
                      ? sirix_flwor_groups_new(run, &flwor, flwor.stop, &flwor.groups, err)
-                     : sirix_flwor_order_new(run, clause, order_want(run, &flwor, flwor.stop),
+                     : sirix_flwor_order_new(run, clause, order_want(&flwor, flwor.stop),
                                              &flwor.order, err);
         if (status == SIRIX_OK) {
             status = run_phase(run, &flwor, &source, start, err);

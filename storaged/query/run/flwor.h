@@ -58,13 +58,10 @@ enum sirix_status sirix_flwor_order_give(struct sirix_run *run, struct sirix_flw
                                          struct sirix_flwor *flwor, uint32_t next,
                                          struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
-/*
- * join.c. Looks for a FOR whose items do not depend on the tuple and a WHERE behind it that compares
- * them for equality with something else of the tuple: *out NULL: there is none.
- */
-enum sirix_status sirix_flwor_join_find(struct sirix_run *run, struct sirix_flwor *flwor,
-                                        uint32_t clause, struct sirix_flwor_join **out,
-                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
+/* join.c: of a FOR with keys. */
+enum sirix_status sirix_flwor_join_new(struct sirix_run *run, const struct sirix_plan *clause,
+                                       struct sirix_flwor_join **out,
+                                       struct sirix_query_error *err) SIRIX_MUST_CHECK;
 /* Binds each item that matches the tuple, in order, and hands it on. */
 enum sirix_status sirix_flwor_join_give(struct sirix_run *run, struct sirix_flwor_join *join,
                                         struct sirix_flwor *flwor, uint32_t clause,

@@ -5,12 +5,7 @@
  */
 #include "query/run/flwor.h"
 
-enum { TABLE_MIN = 64, WORDS_MAX = 16 };
-
-/* Slots of a frame as a set; frames of more variables are not looked at. */
-struct slots {
-    uint64_t words[WORDS_MAX];
-};
+enum { TABLE_MIN = 64 };
 
 struct bucket {
     uint64_t hash;
@@ -20,9 +15,6 @@ struct bucket {
 
 struct sirix_flwor_join {
     const struct sirix_plan *clause;
-    const struct sirix_plan
-        *inner_key; /* Asks for the clause's variable and nothing of the tuple. */
-    const struct sirix_plan *outer_key;
     bool built;
     bool given_up; /* A key has several items: every item meets every tuple. */
     struct sirix_sequence items;
@@ -31,155 +23,18 @@ struct sirix_flwor_join {
     uint32_t *next;    /* Of the same hash, in order. */
 };
 
-/* --- Finding --------------------------------------------------------------------------------------- */
-
-static bool add_slot(struct slots *slots, uint32_t slot)
+enum sirix_status sirix_flwor_join_new(struct sirix_run *run, const struct sirix_plan *clause,
+                                       struct sirix_flwor_join **out, struct sirix_query_error *err)
 {
-    if (slot == SIRIX_PLAN_NO_SLOT) {
-        return true;
-    }
-    if (slot >= WORDS_MAX * 64) {
-        return false;
-    }
-    slots->words[slot / 64] |= UINT64_C(1) << (slot % 64);
-    return true;
-}
-
-static bool has_slot(const struct slots *slots, uint32_t slot)
-{
-    return slot < WORDS_MAX * 64 && (slots->words[slot / 64] >> (slot % 64) & 1) != 0;
-}
-
-static bool meet(const struct slots *a, const struct slots *b)
-{
-    for (size_t i = 0; i < WORDS_MAX; i++) {
-        if ((a->words[i] & b->words[i]) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The slots that an expression reads; false: not known, or it does more than read. */
-static bool reads(const struct sirix_plan *plan, struct slots *slots)
-{
-    if (plan == NULL) {
-        return true;
-    }
-    if ((plan->flags & SIRIX_PLAN_UPDATING) != 0) {
-        return false;
-    }
-    if (plan->kind == SIRIX_PLAN_VARIABLE && !add_slot(slots, plan->slot)) {
-        return false;
-    }
-    if (plan->kind == SIRIX_PLAN_GROUP_KEY && !add_slot(slots, plan->slot)) {
-        return false;
-    }
-    if (plan->kind == SIRIX_PLAN_CLOSURE) {
-        for (uint32_t i = 0; i < plan->user->capture_count; i++) {
-            if (!add_slot(slots, plan->user->captures[i])) {
-                return false;
-            }
-        }
-    }
-    for (uint32_t i = 0; i < plan->child_count; i++) {
-        if (!reads(plan->children[i], slots)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The variables that the clauses before `end` bind. */
-static bool bound_before(const struct sirix_flwor *flwor, uint32_t end, struct slots *slots)
-{
-    bool known = true;
-
-    for (uint32_t i = 0; i < end && known; i++) {
-        const struct sirix_plan *clause = flwor->plan->children[i];
-
-        known = add_slot(slots, clause->slot) && add_slot(slots, clause->position_slot);
-        if (clause->kind == SIRIX_PLAN_WINDOW || clause->kind == SIRIX_PLAN_GROUP) {
-            for (uint32_t c = 0; c < clause->child_count && known; c++) {
-                const struct sirix_plan *edge = clause->children[c];
-
-                known = add_slot(slots, edge->slot) && add_slot(slots, edge->position_slot) &&
-                        add_slot(slots, edge->previous_slot) && add_slot(slots, edge->next_slot);
-            }
-        }
-    }
-    return known;
-}
-
-/* Whether a comparison joins the clause's variable with the tuple; sets both keys. */
-static bool joins(const struct sirix_plan *condition, const struct slots *tuple,
-                  struct sirix_flwor_join *join)
-{
-    struct slots sides[2] = {{{0}}, {{0}}};
-    const uint32_t slot = join->clause->slot;
-
-    if ((condition->kind != SIRIX_PLAN_COMPARE && condition->kind != SIRIX_PLAN_COMPARE_ANY) ||
-        (condition->op != SIRIX_AST_EQ && condition->op != SIRIX_AST_GENERAL_EQ) ||
-        !reads(condition->children[0], &sides[0]) || !reads(condition->children[1], &sides[1])) {
-        return false;
-    }
-    for (uint32_t inner = 0; inner < 2; inner++) {
-        const struct slots *other = &sides[1 - inner];
-
-        if (has_slot(&sides[inner], slot) && !meet(&sides[inner], tuple) &&
-            !has_slot(other, slot) && !has_slot(other, join->clause->position_slot) &&
-            meet(other, tuple)) {
-            join->inner_key = condition->children[inner];
-            join->outer_key = condition->children[1 - inner];
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool find_condition(const struct sirix_flwor *flwor, uint32_t clause,
-                           const struct slots *tuple, struct sirix_flwor_join *join)
-{
-    for (uint32_t i = clause + 1; i < flwor->clause_count; i++) {
-        const struct sirix_plan *where = flwor->plan->children[i];
-        const struct sirix_plan *condition = NULL;
-
-        if (where->kind != SIRIX_PLAN_WHERE) {
-            return false;
-        }
-        condition = where->children[0];
-        if (joins(condition, tuple, join)) {
-            return true;
-        }
-        for (uint32_t c = 0; condition->kind == SIRIX_PLAN_AND && c < condition->child_count; c++) {
-            if (joins(condition->children[c], tuple, join)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-enum sirix_status sirix_flwor_join_find(struct sirix_run *run, struct sirix_flwor *flwor,
-                                        uint32_t clause, struct sirix_flwor_join **out,
-                                        struct sirix_query_error *err)
-{
-    const struct sirix_plan *plan = flwor->plan->children[clause];
-    struct sirix_flwor_join join = {.clause = plan};
-    struct slots tuple = {{0}};
-    struct slots source = {{0}};
+    struct sirix_flwor_join *join = NULL;
     void *memory = NULL;
-
-    if (plan->typed || (plan->flags & SIRIX_PLAN_ALLOWING_EMPTY) != 0 ||
-        !bound_before(flwor, clause, &tuple) || !reads(plan->children[0], &source) ||
-        meet(&source, &tuple) || !find_condition(flwor, clause, &tuple, &join)) {
-        return SIRIX_OK;
-    }
     enum sirix_status status =
-        sirix_arena_alloc(run->work.arena, sizeof(join), &memory, &err->base);
+        sirix_arena_calloc(run->work.arena, 1, sizeof(*join), &memory, &err->base);
+
     if (status == SIRIX_OK) {
-        memcpy(memory, &join, sizeof(join));
-        *out = memory;
+        join = memory;
+        join->clause = clause;
+        *out = join;
     }
     return status;
 }
@@ -251,7 +106,7 @@ static enum sirix_status hash_items(struct sirix_run *run, struct sirix_flwor_jo
         }
         status = sirix_work_tick(&run->work, 1, err);
         if (status == SIRIX_OK) {
-            status = sirix_join_key(run, join->inner_key, &key, &one, err);
+            status = sirix_join_key(run, join->clause->inner_key, &key, &one, err);
         }
         if (status == SIRIX_OK && key.kind != SIRIX_ITEM_NONE && one) {
             put(join, sirix_join_hash(run, key), (uint32_t)i);
@@ -326,7 +181,7 @@ enum sirix_status sirix_flwor_join_give(struct sirix_run *run, struct sirix_flwo
     enum sirix_status status = join->built ? SIRIX_OK : build(run, join, err);
 
     if (status == SIRIX_OK) {
-        status = sirix_join_key(run, join->outer_key, &key, &one, err);
+        status = sirix_join_key(run, join->clause->outer_key, &key, &one, err);
     }
     if (status == SIRIX_OK && (join->given_up || !one)) {
         for (size_t i = 0; i < join->items.count && status == SIRIX_OK; i++) {

@@ -10,12 +10,24 @@ enum { PLAN_BYTES_MAX = 3 * 1024 * 1024, READS_MAX = 64 };
 
 /* What both requests have in common, and where it is kept as long as the call lives. */
 struct query_part {
+    ProtobufCBinaryData text;
+    ProtobufCBinaryData database;
+    ProtobufCBinaryData resource;
     Sirix__Storage__V1__QueryDialect dialect;
     Sirix__Storage__V1__QueryVariable *const *variables;
     size_t variable_count;
     const Sirix__Storage__V1__Scope *scope;
     const Sirix__Storage__V1__QueryLimits *limits;
 };
+
+/* The fields have the same names in both. */
+#define PART_OF(request)                                                                           \
+    {                                                                                              \
+        .text = (request)->query, .database = (request)->database,                                 \
+        .resource = (request)->resource, .dialect = (request)->dialect,                            \
+        .variables = (request)->variables, .variable_count = (request)->n_variables,               \
+        .scope = (request)->scope, .limits = (request)->limits                                     \
+    }
 
 static enum sirix_status take_names(struct sirix_rpc_call *call, const ProtobufCBinaryData *from,
                                     size_t count, struct sirix_scope_list *out,
@@ -103,6 +115,9 @@ static enum sirix_status take_part(struct sirix_rpc_call *call, const struct que
         variables[i].name = sirix_rpc_bytes(part->variables[i]->name);
         variables[i].text = sirix_rpc_bytes(part->variables[i]->json);
     }
+    wanted->text = sirix_rpc_bytes(part->text);
+    wanted->database = sirix_rpc_bytes(part->database);
+    wanted->resource = sirix_rpc_bytes(part->resource);
     wanted->jsoniq = part->dialect == SIRIX__STORAGE__V1__QUERY_DIALECT__QUERY_DIALECT_JSONIQ;
     wanted->variables = variables;
     wanted->variable_count = part->variable_count;
@@ -216,8 +231,13 @@ static enum sirix_status send_items(struct sirix_rpc_call *call, struct query_st
     query->count += page.count;
     query->done = page.done;
     query->next_cursor = page.next_cursor;
-    if (page.count == 0) {
+    if (page.count == 0 && page.done) {
         return send_end(call, query, err);
+    }
+    if (page.count ==
+        0) { /* It takes long: calls that wait for a worker come before its next turn. */
+        sirix_rpc_call_wake(call);
+        return SIRIX_OK;
     }
     status = item_messages(call, &page, &list, err);
     if (status == SIRIX_OK) {
@@ -256,17 +276,8 @@ static enum sirix_status query_start(struct sirix_rpc_call *call, void *state,
         (const Sirix__Storage__V1__QueryRequest *)message;
     struct query_state *query = state;
     const struct sirix_request who = sirix_rpc_request(call);
-    const struct query_part part = {
-        .dialect = request->dialect,
-        .variables = request->variables,
-        .variable_count = request->n_variables,
-        .scope = request->scope,
-        .limits = request->limits,
-    };
+    const struct query_part part = PART_OF(request);
     struct sirix_query_request wanted = {
-        .text = sirix_rpc_bytes(request->query),
-        .database = sirix_rpc_bytes(request->database),
-        .resource = sirix_rpc_bytes(request->resource),
         .view = sirix_rpc_view(request->view),
         .limit = request->limit,
         .cursor = sirix_rpc_bytes(request->cursor),
@@ -293,6 +304,12 @@ static enum sirix_status query_written(struct sirix_rpc_call *call, void *state,
         return SIRIX_OK;
     }
     return query->done ? send_end(call, query, err) : send_items(call, query, err);
+}
+
+static enum sirix_status query_woken(struct sirix_rpc_call *call, void *state,
+                                     struct sirix_error *err)
+{
+    return send_items(call, state, err);
 }
 
 static void query_ended(void *state)
@@ -395,18 +412,8 @@ static enum sirix_status update_start(struct sirix_rpc_call *call, void *state,
         (const Sirix__Storage__V1__UpdateQueryRequest *)message;
     struct update_state *update = state;
     const struct sirix_request who = sirix_rpc_request(call);
-    const struct query_part part = {
-        .dialect = request->dialect,
-        .variables = request->variables,
-        .variable_count = request->n_variables,
-        .scope = request->scope,
-        .limits = request->limits,
-    };
-    struct sirix_query_request wanted = {
-        .text = sirix_rpc_bytes(request->query),
-        .database = sirix_rpc_bytes(request->database),
-        .resource = sirix_rpc_bytes(request->resource),
-    };
+    const struct query_part part = PART_OF(request);
+    struct sirix_query_request wanted = {.limit = 0};
     struct sirix_write_options options;
 
     if (request->branch.len != 0) {
@@ -486,6 +493,7 @@ const struct sirix_rpc_method sirix_rpc_query_methods[] = {
         .state_bytes = sizeof(struct query_state),
         .start = query_start,
         .written = query_written,
+        .woken = query_woken,
         .ended = query_ended,
     },
     {
