@@ -54,7 +54,8 @@ struct sirix_lmdb {
     pthread_mutex_t gate;
     pthread_cond_t gate_changed;
     unsigned inside;
-    unsigned readers;      /* Open. */
+    unsigned readers;  /* Open. */
+    atomic_uint slots; /* Of LMDB's table of readers, taken. */
     struct sirix_lmdb_reader *first_reader;
     bool moving;           /* A move of the map is wished for... */
     uint64_t moving_until; /* ...until this instant (CLOCK_MONOTONIC, ns). */

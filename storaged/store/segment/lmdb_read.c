@@ -7,6 +7,10 @@
  * have been written again, and when the map stands where it stood. A reader that does one small thing
  * a turn would otherwise look everything up anew each time, at ten times the cost.
  *
+ * A yielded reader keeps its slot in LMDB's table, which is quicker to use again, while few do; past
+ * SLOTS_KEPT it gives it back. So the slots are for those that are inside, and any number of calls may
+ * wait with a reader open.
+ *
  * In debug and sanitizer builds every slice is a heap copy that dies at the yield, so that a pointer
  * kept for too long is a report and not a rare crash.
  */
@@ -14,6 +18,8 @@
 #include <stdlib.h>
 
 #include "store/segment/lmdb_reader.h"
+
+enum { SLOTS_KEPT = 128 };
 
 #if defined(SIRIX_SANITIZED) || defined(SIRIX_SLICE_COPIES)
 enum { COPY_SLICES = 1 };
@@ -47,6 +53,17 @@ enum sirix_status sirix_lmdb_reader_open(struct sirix_backend *base,
     return SIRIX_OK;
 }
 
+static void give_slot_back(struct sirix_lmdb_reader *reader)
+{
+    struct sirix_lmdb *lmdb = (struct sirix_lmdb *)reader->base.backend;
+
+    if (reader->txn != NULL) {
+        mdb_txn_abort(reader->txn);
+        reader->txn = NULL;
+        atomic_fetch_sub_explicit(&lmdb->slots, 1, memory_order_relaxed);
+    }
+}
+
 void sirix_lmdb_reader_yield(struct sirix_reader *base)
 {
     struct sirix_lmdb_reader *reader = (struct sirix_lmdb_reader *)base;
@@ -55,10 +72,16 @@ void sirix_lmdb_reader_yield(struct sirix_reader *base)
         sirix_slices_clear(&reader->segments);
     }
     if (reader->inside) {
-        mdb_txn_reset(reader->txn);
+        struct sirix_lmdb *lmdb = (struct sirix_lmdb *)base->backend;
+
+        if (atomic_load_explicit(&lmdb->slots, memory_order_relaxed) > SLOTS_KEPT) {
+            give_slot_back(reader);
+        } else {
+            mdb_txn_reset(reader->txn);
+        }
         reader->inside = false;
         atomic_store_explicit(&reader->since_ns, 0, memory_order_relaxed);
-        sirix_lmdb_leave((struct sirix_lmdb *)base->backend);
+        sirix_lmdb_leave(lmdb);
     }
 }
 
@@ -68,7 +91,7 @@ void sirix_lmdb_reader_close(struct sirix_reader *base)
     struct sirix_lmdb *lmdb = (struct sirix_lmdb *)base->backend;
 
     sirix_lmdb_reader_yield(base);
-    mdb_txn_abort(reader->txn);
+    give_slot_back(reader);
     int rc = pthread_mutex_lock(&lmdb->gate);
     assert(rc == 0);
     lmdb->readers--;
@@ -117,11 +140,15 @@ enum sirix_status sirix_lmdb_reader_begin(struct sirix_lmdb_reader *reader, stru
     if (status != SIRIX_OK) {
         return status;
     }
-    int rc = reader->txn == NULL ? mdb_txn_begin(lmdb->env, NULL, MDB_RDONLY, &reader->txn)
-                                 : mdb_txn_renew(reader->txn);
+    bool takes_slot = reader->txn == NULL;
+    int rc = takes_slot ? mdb_txn_begin(lmdb->env, NULL, MDB_RDONLY, &reader->txn)
+                        : mdb_txn_renew(reader->txn);
     if (rc != MDB_SUCCESS) {
         sirix_lmdb_leave(lmdb);
         return sirix_lmdb_fail(err, rc, "begin to read");
+    }
+    if (takes_slot) {
+        atomic_fetch_add_explicit(&lmdb->slots, 1, memory_order_relaxed);
     }
     reader->inside = true;
     atomic_store_explicit(&reader->since_ns, sirix_lmdb_now(), memory_order_relaxed);

@@ -233,6 +233,30 @@ static void readers_past_the_slots_are_refused_by_name(void **state)
     assert_int_equal(sirix_ref_get(f->reader, test_text("none"), &value, NULL), SIRIX_NOT_FOUND);
 }
 
+static void readers_that_have_yielded_need_no_slots(void **state)
+{
+    struct fixture *f = *state;
+    enum { MANY = 2000, ROUNDS = 3 };
+    static struct sirix_reader *readers[MANY];
+    struct sirix_bytes value;
+    struct sirix_error err = {0};
+
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < MANY; i++) {
+            if (round == 0) {
+                assert_int_equal(sirix_reader_open(f->backend, &readers[i], NULL), SIRIX_OK);
+            }
+            assert_int_equal(sirix_ref_get(readers[i], test_text("none"), &value, &err),
+                             SIRIX_NOT_FOUND);
+            sirix_reader_yield(readers[i]);
+        }
+    }
+    assert_int_equal(stats_of(f).readers, MANY + 1);
+    for (size_t i = 0; i < MANY; i++) {
+        sirix_reader_close(readers[i]);
+    }
+}
+
 #ifdef SIRIX_SANITIZED
 enum { MANY_DATABASES = 200 };
 #else
@@ -339,6 +363,7 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(readers_past_the_slots_are_refused_by_name, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(readers_that_have_yielded_need_no_slots, setup, teardown),
         cmocka_unit_test_setup_teardown(a_thousand_databases_are_open_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(below_the_limit_of_free_space_only_deletes_go_on, setup,
                                         teardown),
