@@ -7,13 +7,13 @@ set -eu
 
 build='cmake ninja-build gcc libc6-dev pkg-config liblmdb-dev libprotobuf-c-dev protobuf-c-compiler
        libgrpc-dev libssl-dev libmicrohttpd-dev libedit-dev libgmp-dev libpcre2-dev libutf8proc-dev
-       libsqlite3-dev'
+       libsqlite3-dev libcurl4-openssl-dev'
 run='liblmdb0 libprotobuf-c1 libgrpc29 libssl3 libmicrohttpd12 libedit2 libgmp10 libpcre2-8-0 libutf8proc2
-     libsqlite3-0'
+     libsqlite3-0 libcurl4'
 try='iso-codes python3'
 test='libcmocka-dev g++ clang-14 clang-format-14 clang-tidy-14 cppcheck libclang-rt-14-dev llvm-14 python3
       python3-grpcio python3-protobuf python3-lmdb python3-jsonpatch protobuf-compiler protobuf-compiler-grpc grpc-proto
-      iso-codes procps util-linux ca-certificates'
+      iso-codes procps util-linux ca-certificates openssl'
 
 wanted=
 for set in "$@"; do

@@ -16,13 +16,21 @@
 #include "audit_command.h"
 #include "backend/backend.h"
 #include "base/log.h"
+#include "guard/gate.h"
 #include "guard/options.h"
+#include "guard/settings_read.h"
+#include "mcp/callers.h"
 #include "mcp/server.h"
 #include "transport/http.h"
 #include "transport/ops.h"
 #include "transport/stdio.h"
 
-enum { EXIT_USAGE = 2, PRINTED_BYTES_MAX = 64 * 1024, PATH_BYTES_MAX = 4096 };
+enum {
+    EXIT_USAGE = 2,
+    PRINTED_BYTES_MAX = 64 * 1024,
+    PATH_BYTES_MAX = 4096,
+    PEM_BYTES_MAX = 64 * 1024
+};
 
 /* One line for a person; the caller ends the process. */
 static int complain(const struct sirix_error *error)
@@ -124,16 +132,94 @@ static enum sirix_status serve_stdio(const struct sirix_mcp_server *server, int 
     return status;
 }
 
-static enum sirix_status serve_http(const struct sirix_mcp_server *server, int stop_fd,
-                                    int ready_fd, struct sirix_error *err)
+/* A file of PEM texts as a C string, or NULL where there is none. */
+static enum sirix_status read_pem(const char *path, struct sirix_buf *buf, char **out,
+                                  struct sirix_error *err)
 {
-    const struct sirix_http_options options = {
-        .listen = server->settings->http_listen,
+    struct sirix_error inner = {0};
+    const char *text = NULL;
+    enum sirix_status status = SIRIX_OK;
+
+    if (path == NULL) {
+        return SIRIX_OK;
+    }
+    status = sirix_setting_read_file(path, buf, &inner);
+    if (status == SIRIX_OK) {
+        status = sirix_buf_c_str(buf, &text, &inner);
+    }
+    if (status == SIRIX_OK) {
+        *out = (char *)buf->data;
+    }
+    return status == SIRIX_OK ? SIRIX_OK : sirix_fail(err, status, "%s: %s", path, inner.text);
+}
+
+/* What serving HTTP needs beside the server. */
+struct door {
+    struct sirix_gateway_backend *reader;
+    struct sirix_callers *callers;
+    struct sirix_buf cert;
+    struct sirix_buf key;
+};
+
+static void close_door(struct door *door)
+{
+    sirix_callers_free(door->callers);
+    sirix_backend_stop(door->reader);
+    sirix_buf_deinit(&door->cert);
+    sirix_buf_deinit(&door->key);
+}
+
+/* Callers who may only read have a way to storaged on which nobody can write. */
+static enum sirix_status open_callers(const struct sirix_mcp_server *server, struct door *door,
+                                      struct sirix_error *err)
+{
+    const struct sirix_settings *settings = server->settings;
+    const struct sirix_gateway_backend_options reader = {
+        .directory = settings->database_path,
+        .address = settings->storage,
+        .read_only = true,
+    };
+    enum sirix_status status = SIRIX_OK;
+
+    if (!settings->read_only && settings->database_path != NULL) {
+        status = sirix_backend_start(&reader, &door->reader, err);
+    }
+    return status == SIRIX_OK ? sirix_callers_new(server, door->reader, &door->callers, err)
+                              : status;
+}
+
+static enum sirix_status serve_http(const struct sirix_mcp_server *server, int stop_fd,
+                                    const struct sirix_gate *gate, int ready_fd,
+                                    struct sirix_error *err)
+{
+    const struct sirix_settings *settings = server->settings;
+    struct sirix_http_options options = {
+        .listen = settings->http_listen,
         .stop_fd = stop_fd,
         .ready_fd = ready_fd,
     };
+    struct door door = {.reader = NULL};
 
-    return sirix_http_run(server, &options, err);
+    sirix_buf_init(&door.cert, PEM_BYTES_MAX);
+    sirix_buf_init(&door.key, PEM_BYTES_MAX);
+    enum sirix_status status =
+        read_pem(settings->http_tls_cert, &door.cert, &options.tls_cert, err);
+    if (status == SIRIX_OK) {
+        status = read_pem(settings->http_tls_key, &door.key, &options.tls_key, err);
+    }
+    if (status == SIRIX_OK && gate != NULL) {
+        status = open_callers(server, &door, err);
+    }
+    if (status == SIRIX_OK) {
+        options.gate = gate;
+        options.callers = door.callers;
+        status = sirix_http_run(server, &options, err);
+    }
+    /* A call that does not end goes on using all of it. */
+    if (status != SIRIX_DEADLINE) {
+        close_door(&door);
+    }
+    return status;
 }
 
 static bool is_http(const struct sirix_settings *settings)
@@ -188,7 +274,7 @@ static enum sirix_status open_audit(const struct sirix_settings *settings, struc
 }
 
 static int serve(const struct sirix_settings *settings, const struct sirix_mcp_registry *registry,
-                 const char *ops_listen, int ready_fd)
+                 const struct sirix_gate *gate, const char *ops_listen, int ready_fd)
 {
     const struct sirix_gateway_backend_options where = {
         .directory = settings->database_path,
@@ -223,7 +309,7 @@ static int serve(const struct sirix_settings *settings, const struct sirix_mcp_r
         }
     }
     if (status == SIRIX_OK) {
-        status = is_http(settings) ? serve_http(&server, stop_fd, ready_fd, &err)
+        status = is_http(settings) ? serve_http(&server, stop_fd, gate, ready_fd, &err)
                                    : serve_stdio(&server, stop_fd, &err);
         if (status == SIRIX_DEADLINE) {
             sirix_log_error(SIRIX_LOG_WARN, "leaving behind what does not end", &err);
@@ -250,10 +336,17 @@ static enum sirix_status check_transport(const struct sirix_settings *settings,
         is_http(settings) ? sirix_http_check_address(settings->http_listen, &is_loopback, err)
                           : SIRIX_OK;
 
-    if (status == SIRIX_OK && !is_loopback) {
-        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
-                                   "httpListen is no loopback address; serving others needs "
-                                   "authentication, which is not in this version");
+    if (status == SIRIX_OK && !is_loopback && !sirix_settings_know_callers(settings)) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_MISSING,
+                                   "httpListen is no loopback address; serving others needs to "
+                                   "know who they are: callersFile or oauthIssuer");
+        sirix_error_set_field(err, "httpListen");
+    }
+    if (status == SIRIX_OK && !is_loopback && settings->http_tls_cert == NULL &&
+        !settings->http_plain) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_MISSING,
+                                   "httpListen is no loopback address; give httpTlsCert and "
+                                   "httpTlsKey, or httpPlain where something in front speaks TLS");
         sirix_error_set_field(err, "httpListen");
     }
     if (status == SIRIX_OK && is_http(settings) && settings->storage != NULL &&
@@ -291,6 +384,7 @@ int sirix_gateway_main(int argc, char **argv, const struct sirix_mcp_registry *r
     struct sirix_options options = {0};
     struct sirix_settings settings;
     struct sirix_error err = {0};
+    struct sirix_gate gate = {.jwks = NULL};
     int ready_fd = -1;
     int code = EXIT_USAGE;
 
@@ -309,14 +403,20 @@ int sirix_gateway_main(int argc, char **argv, const struct sirix_mcp_registry *r
     if (sirix_options_settings(&options, &settings, &err) != SIRIX_OK) {
         return complain(&err);
     }
+    const bool knows_callers = sirix_settings_know_callers(&settings);
     if (check_transport(&settings, &err) != SIRIX_OK ||
-        take_ready_fd(&options, &ready_fd, &err) != SIRIX_OK) {
+        take_ready_fd(&options, &ready_fd, &err) != SIRIX_OK ||
+        (knows_callers && sirix_gate_open(&settings, &gate, &err) != SIRIX_OK)) {
         code = complain(&err);
     } else {
         sirix_log_setup(SIRIX_LOG_WARN, STDERR_FILENO, NULL);
         warn(&settings);
         code = options.check_config ? print_settings(&settings)
-                                    : serve(&settings, registry, options.ops, ready_fd);
+                                    : serve(&settings, registry, knows_callers ? &gate : NULL,
+                                            options.ops, ready_fd);
+    }
+    if (knows_callers) {
+        sirix_gate_close(&gate);
     }
     sirix_settings_deinit(&settings);
     return code;

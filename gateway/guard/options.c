@@ -24,6 +24,8 @@ static const struct flag flags[] = {
     {"--ready-fd", "FD", AT(ready_fd), "with --http: gets the URL as a line when it is served"},
     {"--ops", "HOST:PORT", AT(ops), "health and metrics there: /healthz/ready, /metrics"},
     {"--state-key-file", "FILE", AT(state_key_file), "key that seals what clients keep for us"},
+    {"--callers-file", "FILE", AT(callers_file),
+     "with --http: tokens of callers, and their rights"},
     {"--read-write", NULL, AT(read_write), "also list and call the tools that write"},
     {"--check-config", NULL, AT(check_config), "print the effective settings and end"},
     {"--version", NULL, AT(version), "print the version and end"},
@@ -131,6 +133,9 @@ enum sirix_status sirix_options_settings(const struct sirix_options *options,
     }
     if (options->state_key_file != NULL) {
         settings->state_key_file = options->state_key_file;
+    }
+    if (options->callers_file != NULL) {
+        settings->callers_file = options->callers_file;
     }
     if (options->http != NULL) {
         settings->transport = "http";

@@ -19,6 +19,7 @@ struct sirix_options {
     const char *ready_fd;
     const char *ops; /* Address of health and metrics. */
     const char *state_key_file;
+    const char *callers_file;
     bool read_write;
     bool check_config;
     bool version;

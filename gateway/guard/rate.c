@@ -24,3 +24,17 @@ bool sirix_rate_take(struct sirix_rate *rate, uint64_t per_minute, const struct 
     } while (!atomic_compare_exchange_weak(&rate->full_at_ns, &full_at, next));
     return true;
 }
+
+bool sirix_rate_enter(struct sirix_rate *rate, uint64_t max)
+{
+    if (atomic_fetch_add(&rate->running, 1) < max) {
+        return true;
+    }
+    sirix_rate_leave(rate);
+    return false;
+}
+
+void sirix_rate_leave(struct sirix_rate *rate)
+{
+    (void)atomic_fetch_sub(&rate->running, 1);
+}

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "guard/base64url.h"
 #include "json/canonical.h"
 
 /* VERSION, nonce, encrypted(expiry, payload), tag. */
@@ -25,8 +26,6 @@ enum {
     LINE_BYTES = 2 * SIRIX_SEAL_KEY_BYTES,
     FILE_BYTES_MAX = 1024,
 };
-
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /* --- Keys ------------------------------------------------------------------------------------------ */
 
@@ -153,52 +152,6 @@ enum sirix_status sirix_seal_keys_load(const char *path, bool create, struct sir
     return status;
 }
 
-/* --- Text ------------------------------------------------------------------------------------------ */
-
-static enum sirix_status encode(struct sirix_buf *out, const uint8_t *bytes, size_t len,
-                                struct sirix_error *err)
-{
-    enum sirix_status status = sirix_buf_reserve(out, len * 4 / 3 + 4, err);
-    uint32_t bits = 0;
-    unsigned count = 0; /* Bits that are not written yet. */
-
-    for (size_t i = 0; i < len && status == SIRIX_OK; i++) {
-        bits = bits << 8 | bytes[i];
-        for (count += 8; count >= 6 && status == SIRIX_OK; count -= 6) {
-            status = sirix_buf_append_u8(out, (uint8_t)digits[bits >> (count - 6) & 63], err);
-        }
-    }
-    return status == SIRIX_OK && count != 0
-               ? sirix_buf_append_u8(out, (uint8_t)digits[bits << (6 - count) & 63], err)
-               : status;
-}
-
-/* The bytes of a text of len characters; false when it has others or is not what encode() makes. */
-static bool decode(const char *text, size_t len, uint8_t *out, size_t *out_len)
-{
-    uint32_t bits = 0;
-    size_t done = 0;
-
-    if (len % 4 == 1) {
-        return false;
-    }
-    for (size_t i = 0; i < len; i++) {
-        const char *at = text[i] == '\0' ? NULL : strchr(digits, text[i]);
-
-        if (at == NULL) {
-            return false;
-        }
-        bits = bits << 6 | (uint32_t)(at - digits);
-        if (i % 4 != 0) {
-            out[done++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
-        }
-    }
-    /* Bits that stand for nothing are 0, so that there is one text only. */
-    const uint32_t rest = len % 4 == 2 ? bits & 15 : len % 4 == 3 ? bits & 3 : 0;
-    *out_len = done;
-    return rest == 0;
-}
-
 /* --- Sealing --------------------------------------------------------------------------------------- */
 
 /* What is authenticated beside the payload. */
@@ -261,7 +214,7 @@ enum sirix_status sirix_seal_close(const struct sirix_seal_keys *keys,
         }
     }
     if (status == SIRIX_OK) {
-        status = encode(out, frame.data, frame.len, err);
+        status = sirix_base64url_encode(out, frame.data, frame.len, err);
     }
     EVP_CIPHER_CTX_free(cipher);
     sirix_buf_deinit(&frame);
@@ -310,7 +263,7 @@ enum sirix_status sirix_seal_open(const struct sirix_seal_keys *keys,
     }
     uint8_t *frame = memory;
     uint8_t *opened = frame + text.len + FRAME_BYTES;
-    if (text.len == 0 || !decode(text.data, text.len, frame, &len) || len < FRAME_BYTES ||
+    if (text.len == 0 || !sirix_base64url_decode(text, frame, &len) || len < FRAME_BYTES ||
         frame[0] != VERSION) {
         return refuse(unknown, err);
     }

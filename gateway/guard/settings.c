@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "guard/jwks.h"
 #include "guard/settings_read.h"
 #include "json/writer.h"
 
@@ -29,6 +30,8 @@ const struct sirix_setting sirix_settings_table[] = {
      "never these databases; wins over every other list"},
     {"allowResources", AT(access.rules), NULL, 0, 0, NULL, SIRIX_SETTING_RULES, true,
      "for a database: only these of its resources; `[]` is none"},
+    {"allowBranches", AT(access.allow_branches), NULL, 0, 0, NULL, SIRIX_SETTING_NAMES, true,
+     "only these branches may be written to; exact names or `*`"},
     {"maxResultSize", AT(max_result_size), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER, true,
      "items in one answer"},
     {"maxResultBytes", AT(max_result_bytes), "40960", 4096, 1048576, NULL, SIRIX_SETTING_NUMBER,
@@ -39,6 +42,8 @@ const struct sirix_setting sirix_settings_table[] = {
      "make invisible and direction-changing characters visible"},
     {"maxCallsPerMinute", AT(max_calls_per_minute), "600000", 1, 6000000, NULL,
      SIRIX_SETTING_NUMBER, true, "calls of tools that one caller may make"},
+    {"maxConcurrentCalls", AT(max_concurrent_calls), "256", 1, 10000, NULL, SIRIX_SETTING_NUMBER,
+     true, "calls of tools of one caller that may run at once"},
     {"queryTimeoutMs", AT(query_timeout_ms), "30000", 1, 600000, NULL, SIRIX_SETTING_NUMBER, true,
      "milliseconds that one reading call may take"},
     {"writeTimeoutMs", AT(write_timeout_ms), "5000", 1, 600000, NULL, SIRIX_SETTING_NUMBER, true,
@@ -49,6 +54,22 @@ const struct sirix_setting sirix_settings_table[] = {
      "address of the HTTP transport"},
     {"httpHosts", AT(http_hosts), NULL, 0, 0, NULL, SIRIX_SETTING_TEXTS, true,
      "more names by which clients may call it, in Host and Origin"},
+    {"httpTlsCert", AT(http_tls_cert), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "certificate chain (PEM) of the HTTP transport, which then speaks TLS alone"},
+    {"httpTlsKey", AT(http_tls_key), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "its private key (PEM)"},
+    {"httpPlain", AT(http_plain), "false", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
+     "beyond loopback without TLS: what stands in front of it speaks TLS"},
+    {"publicUrl", AT(public_url), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "URL of the endpoint as clients know it: https://mcp.example.com/mcp"},
+    {"callersFile", AT(callers_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "static tokens of callers over HTTP, and their rights"},
+    {"oauthIssuer", AT(oauth_issuer), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "authorization server whose access tokens are taken, as their `iss` names it"},
+    {"oauthJwksUrl", AT(oauth_jwks_url), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "where its keys are: https, or http of this machine"},
+    {"oauthAudience", AT(oauth_audience), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "whom its tokens must be for; not given: publicUrl"},
     {"stateKeyFile", AT(state_key_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
      "key that seals what clients keep for us; two lines while it is changed"},
     {"confirmDestructive", AT(confirm_destructive), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
@@ -105,6 +126,56 @@ void sirix_settings_deinit(struct sirix_settings *settings)
     }
 }
 
+bool sirix_settings_know_callers(const struct sirix_settings *settings)
+{
+    return settings->callers_file != NULL || settings->oauth_issuer != NULL;
+}
+
+static enum sirix_status refuse(const char *key, const char *text, struct sirix_error *err)
+{
+    enum sirix_status status =
+        sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID, "%s", text);
+
+    sirix_error_set_field(err, key);
+    return status;
+}
+
+/* What must be given together, and what does nothing where it is given. */
+static enum sirix_status check_callers(const struct sirix_settings *settings,
+                                       struct sirix_error *err)
+{
+    const bool is_http = strcmp(settings->transport, "http") == 0;
+    const bool has_issuer = settings->oauth_issuer != NULL;
+    const char *url = settings->public_url;
+
+    if (sirix_settings_know_callers(settings) && !is_http) {
+        return refuse("transport",
+                      "callersFile and oauthIssuer are for HTTP; over stdio whoever starts the "
+                      "process is the caller",
+                      err);
+    }
+    if (has_issuer != (settings->oauth_jwks_url != NULL) || (has_issuer && url == NULL) ||
+        (settings->oauth_audience != NULL && !has_issuer)) {
+        return refuse("oauthIssuer",
+                      "oauthIssuer, oauthJwksUrl and publicUrl go together (and oauthAudience only "
+                      "with them)",
+                      err);
+    }
+    if (has_issuer && !sirix_jwks_url_is_good(settings->oauth_jwks_url)) {
+        return refuse("oauthJwksUrl",
+                      "oauthJwksUrl must be a URL of https, or of http on this machine", err);
+    }
+    if (url != NULL && strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0) {
+        return refuse("publicUrl", "publicUrl must begin with https:// or http://", err);
+    }
+    if ((settings->http_tls_cert == NULL) != (settings->http_tls_key == NULL)) {
+        return refuse("httpTlsCert", "httpTlsCert and httpTlsKey go together", err);
+    }
+    return settings->http_tls_cert != NULL && settings->http_plain
+               ? refuse("httpPlain", "httpPlain and httpTlsCert exclude each other", err)
+               : SIRIX_OK;
+}
+
 enum sirix_status sirix_settings_check(const struct sirix_settings *settings,
                                        struct sirix_error *err)
 {
@@ -116,6 +187,10 @@ enum sirix_status sirix_settings_check(const struct sirix_settings *settings,
         return sirix_fail_reason(
             err, SIRIX_INVALID, SIRIX_REASON_FIELD_MISSING,
             "where is the data? Give --database-path DIR or --storage ADDRESS");
+    }
+    enum sirix_status status = check_callers(settings, err);
+    if (status != SIRIX_OK) {
+        return status;
     }
     if (settings->sql_default_rows > settings->sql_max_rows) {
         return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,

@@ -38,11 +38,20 @@ struct sirix_settings {
     uint64_t max_string_value_length;
     bool sanitize_output;
     uint64_t max_calls_per_minute;
+    uint64_t max_concurrent_calls;
     uint64_t query_timeout_ms;
     uint64_t write_timeout_ms;
     const char *tool_names;
     const char *http_listen;
     struct sirix_access_list http_hosts; /* Names of hosts. */
+    const char *http_tls_cert;
+    const char *http_tls_key;
+    bool http_plain;
+    const char *public_url;
+    const char *callers_file;
+    const char *oauth_issuer;
+    const char *oauth_jwks_url;
+    const char *oauth_audience;
     const char *state_key_file;
     bool confirm_destructive;
     const char *confirm; /* NULL: by the transport. */
@@ -96,6 +105,9 @@ enum sirix_status sirix_settings_load(struct sirix_settings *settings, const cha
 /* Whether everything together makes sense; last, when flags are taken over too. */
 enum sirix_status sirix_settings_check(const struct sirix_settings *settings,
                                        struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Whether callers over HTTP have to say who they are. */
+bool sirix_settings_know_callers(const struct sirix_settings *settings);
 
 /* Appends the effective settings as an indented JSON text that --config would accept. */
 enum sirix_status sirix_settings_print(const struct sirix_settings *settings, struct sirix_buf *out,

@@ -10,18 +10,16 @@
 #include "base/name.h"
 #include "json/text.h"
 
-static enum sirix_status wrong(const struct sirix_setting *setting, const char *wanted,
-                               struct sirix_error *err)
+static enum sirix_status wrong(const char *key, const char *wanted, struct sirix_error *err)
 {
     enum sirix_status status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
-                                                 "server.%s must be %s", setting->key, wanted);
-    sirix_error_set_field(err, setting->key);
+                                                 "%s must be %s", key, wanted);
+    sirix_error_set_field(err, key);
     return status;
 }
 
-/* A string value as a C string in the settings' arena. */
-static enum sirix_status read_c_str(struct sirix_settings *settings,
-                                    const struct sirix_setting *setting,
+/* A string value as a C string in the arena. */
+static enum sirix_status read_c_str(struct sirix_arena *arena, const char *key,
                                     const struct sirix_json_node *value, const char **out,
                                     struct sirix_error *err)
 {
@@ -29,15 +27,14 @@ static enum sirix_status read_c_str(struct sirix_settings *settings,
     char *text = NULL;
 
     if (value->kind != SIRIX_JSON_KIND_STRING) {
-        return wrong(setting, "a text", err);
+        return wrong(key, "a text", err);
     }
-    enum sirix_status status =
-        sirix_json_text_to_plain(&settings->arena, value->value.text, &plain, err);
+    enum sirix_status status = sirix_json_text_to_plain(arena, value->value.text, &plain, err);
     if (status == SIRIX_OK && (plain.len == 0 || memchr(plain.data, '\0', plain.len) != NULL)) {
-        return wrong(setting, "a text that is not empty and has no NUL", err);
+        return wrong(key, "a text that is not empty and has no NUL", err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_arena_c_str(&settings->arena, plain, &text, err);
+        status = sirix_arena_c_str(arena, plain, &text, err);
     }
     if (status == SIRIX_OK) {
         *out = text;
@@ -63,11 +60,11 @@ static enum sirix_status read_text(struct sirix_settings *settings,
                                    const struct sirix_json_node *value, struct sirix_error *err)
 {
     const char *text = NULL;
-    enum sirix_status status = read_c_str(settings, setting, value, &text, err);
+    enum sirix_status status = read_c_str(&settings->arena, setting->key, value, &text, err);
 
     if (text != NULL && setting->choices != NULL && !is_choice(setting->choices, text)) {
         status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
-                                   "server.%s must be one of %s", setting->key, setting->choices);
+                                   "%s must be one of %s", setting->key, setting->choices);
         sirix_error_set_field(err, setting->key);
     }
     if (status == SIRIX_OK) {
@@ -83,7 +80,7 @@ static enum sirix_status read_bool(struct sirix_settings *settings,
     bool boolean = false;
 
     if (!sirix_json_get_bool(value, &boolean)) {
-        return wrong(setting, "true or false", err);
+        return wrong(setting->key, "true or false", err);
     }
     memcpy((char *)settings + setting->offset, &boolean, sizeof(boolean));
     return SIRIX_OK;
@@ -99,7 +96,7 @@ static enum sirix_status read_number(struct sirix_settings *settings,
         number < (int64_t)setting->min || number > (int64_t)setting->max) {
         enum sirix_status status =
             sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
-                              "server.%s must be a whole number from %" PRIu64 " to %" PRIu64,
+                              "%s must be a whole number from %" PRIu64 " to %" PRIu64,
                               setting->key, setting->min, setting->max);
         sirix_error_set_field(err, setting->key);
         return status;
@@ -110,8 +107,7 @@ static enum sirix_status read_number(struct sirix_settings *settings,
 }
 
 /* An array of texts; with kind, of such names and `*`. */
-static enum sirix_status read_list(struct sirix_settings *settings,
-                                   const struct sirix_setting *setting,
+static enum sirix_status read_list(struct sirix_arena *arena, const char *key,
                                    const enum sirix_name_kind *kind,
                                    const struct sirix_json_node *value,
                                    struct sirix_access_list *out, struct sirix_error *err)
@@ -120,10 +116,10 @@ static enum sirix_status read_list(struct sirix_settings *settings,
     void *names = NULL;
 
     if (value->kind != SIRIX_JSON_KIND_ARRAY) {
-        return wrong(setting, kind == NULL ? "an array of texts" : "an array of names", err);
+        return wrong(key, kind == NULL ? "an array of texts" : "an array of names", err);
     }
-    enum sirix_status status = sirix_arena_calloc(&settings->arena, sirix_json_count(value),
-                                                  sizeof(*list.names), &names, err);
+    enum sirix_status status =
+        sirix_arena_calloc(arena, sirix_json_count(value), sizeof(*list.names), &names, err);
     if (status != SIRIX_OK) {
         return status;
     }
@@ -132,10 +128,10 @@ static enum sirix_status read_list(struct sirix_settings *settings,
          item != NULL && status == SIRIX_OK; item = item->next) {
         const char *name = "";
 
-        status = read_c_str(settings, setting, item, &name, err);
+        status = read_c_str(arena, key, item, &name, err);
         if (status == SIRIX_OK && kind != NULL && strcmp(name, "*") != 0) {
             const struct sirix_bytes bytes = {.data = name, .len = strlen(name)};
-            status = sirix_name_check(*kind, bytes, setting->key, err);
+            status = sirix_name_check(*kind, bytes, key, err);
         }
         if (status == SIRIX_OK) {
             list.names[list.count++] = name;
@@ -147,9 +143,9 @@ static enum sirix_status read_list(struct sirix_settings *settings,
     return status;
 }
 
-static enum sirix_status read_rules(struct sirix_settings *settings,
-                                    const struct sirix_setting *setting,
-                                    const struct sirix_json_node *value, struct sirix_error *err)
+static enum sirix_status read_rules(struct sirix_arena *arena, const char *key,
+                                    const struct sirix_json_node *value,
+                                    struct sirix_access *access, struct sirix_error *err)
 {
     const enum sirix_name_kind kind = SIRIX_NAME_RESOURCE;
     struct sirix_access_rule *rules = NULL;
@@ -157,39 +153,69 @@ static enum sirix_status read_rules(struct sirix_settings *settings,
     size_t count = 0;
 
     if (value->kind != SIRIX_JSON_KIND_OBJECT) {
-        return wrong(setting, "an object of databases and arrays of names", err);
+        return wrong(key, "an object of databases and arrays of names", err);
     }
     enum sirix_status status =
-        sirix_arena_calloc(&settings->arena, sirix_json_count(value), sizeof(*rules), &memory, err);
+        sirix_arena_calloc(arena, sirix_json_count(value), sizeof(*rules), &memory, err);
     rules = memory;
     for (const struct sirix_json_node *item = sirix_json_first(value);
          item != NULL && status == SIRIX_OK; item = item->next) {
         char *database = NULL;
 
-        status = sirix_name_check(SIRIX_NAME_DATABASE, item->name, setting->key, err);
+        status = sirix_name_check(SIRIX_NAME_DATABASE, item->name, key, err);
         if (status == SIRIX_OK) {
-            status = sirix_arena_c_str(&settings->arena, item->name, &database, err);
+            status = sirix_arena_c_str(arena, item->name, &database, err);
         }
         if (status == SIRIX_OK) {
             rules[count].database = database;
-            status = read_list(settings, setting, &kind, item, &rules[count].resources, err);
+            status = read_list(arena, key, &kind, item, &rules[count].resources, err);
             count++;
         }
     }
     if (status == SIRIX_OK) {
-        settings->access.rules = rules;
-        settings->access.rule_count = count;
+        access->rules = rules;
+        access->rule_count = count;
     }
     return status;
+}
+
+enum sirix_status sirix_setting_read_access(struct sirix_arena *arena,
+                                            const struct sirix_json_node *member,
+                                            struct sirix_access *access, bool *out_is_known,
+                                            struct sirix_error *err)
+{
+    const struct {
+        const char *key;
+        enum sirix_name_kind kind;
+        struct sirix_access_list *list; /* NULL: rules. */
+    } keys[] = {
+        {"allowDatabases", SIRIX_NAME_DATABASE, &access->allow_databases},
+        {"denyDatabases", SIRIX_NAME_DATABASE, &access->deny_databases},
+        {"allowResources", SIRIX_NAME_RESOURCE, NULL},
+        {"allowBranches", SIRIX_NAME_BRANCH, &access->allow_branches},
+    };
+
+    *out_is_known = true;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const struct sirix_bytes key = {.data = keys[i].key, .len = strlen(keys[i].key)};
+
+        if (sirix_bytes_equal(member->name, key)) {
+            return keys[i].list == NULL
+                       ? read_rules(arena, keys[i].key, member, access, err)
+                       : read_list(arena, keys[i].key, &keys[i].kind, member, keys[i].list, err);
+        }
+    }
+    *out_is_known = false;
+    return SIRIX_OK;
 }
 
 enum sirix_status sirix_setting_read(struct sirix_settings *settings,
                                      const struct sirix_setting *setting,
                                      const struct sirix_json_node *value, struct sirix_error *err)
 {
-    const enum sirix_name_kind kind = SIRIX_NAME_DATABASE;
     void *at = (char *)settings + setting->offset;
     enum sirix_status status = SIRIX_OK;
+    bool is_known = true;
 
     switch (setting->type) {
     case SIRIX_SETTING_TEXT:
@@ -201,14 +227,13 @@ enum sirix_status sirix_setting_read(struct sirix_settings *settings,
     case SIRIX_SETTING_NUMBER:
         status = read_number(settings, setting, value, err);
         break;
-    case SIRIX_SETTING_NAMES:
-        status = read_list(settings, setting, &kind, value, at, err);
-        break;
     case SIRIX_SETTING_TEXTS:
-        status = read_list(settings, setting, NULL, value, at, err);
+        status = read_list(&settings->arena, setting->key, NULL, value, at, err);
         break;
+    case SIRIX_SETTING_NAMES:
     case SIRIX_SETTING_RULES:
-        status = read_rules(settings, setting, value, err);
+        status =
+            sirix_setting_read_access(&settings->arena, value, &settings->access, &is_known, err);
         break;
     }
     if (status == SIRIX_OK) {
@@ -275,7 +300,8 @@ enum sirix_status sirix_settings_parse(struct sirix_settings *settings, struct s
     return status;
 }
 
-static enum sirix_status read_file(const char *path, struct sirix_buf *out, struct sirix_error *err)
+enum sirix_status sirix_setting_read_file(const char *path, struct sirix_buf *out,
+                                          struct sirix_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -311,7 +337,7 @@ enum sirix_status sirix_settings_load(struct sirix_settings *settings, const cha
     struct sirix_buf text;
 
     sirix_buf_init(&text, SIRIX_SETTINGS_FILE_BYTES_MAX);
-    enum sirix_status status = read_file(path, &text, &inner);
+    enum sirix_status status = sirix_setting_read_file(path, &text, &inner);
     if (status == SIRIX_OK) {
         status = sirix_settings_parse(settings, sirix_buf_view(&text), &inner);
     }

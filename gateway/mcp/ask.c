@@ -10,6 +10,7 @@
 #include "mcp/arguments.h"
 #include "mcp/pending.h"
 #include "mcp/server.h"
+#include "mcp/trail.h"
 
 enum { US_PER_S = 1000 * 1000 };
 
@@ -66,8 +67,8 @@ const struct sirix_json_node *sirix_mcp_given_answer(const struct sirix_mcp_requ
 }
 
 /*
- * What a state belongs to: a digest of the method and of the parameters that say what is asked for,
- * in whatever order they come.
+ * What a state belongs to: a digest of who asks, the method, and the parameters that say what is asked
+ * for, in whatever order they come.
  */
 static enum sirix_status digest_of(const struct sirix_mcp_request *request,
                                    uint8_t out[SIRIX_SHA256_BYTES], struct sirix_error *err)
@@ -75,9 +76,14 @@ static enum sirix_status digest_of(const struct sirix_mcp_request *request,
     static const char *const left_out[] = {"_meta", "inputResponses", "requestState"};
     const struct sirix_jsonrpc_message *message = request->message;
     struct sirix_buf text;
-    enum sirix_status status = sirix_sha256(message->method.data, message->method.len, out, err);
-
     sirix_buf_init(&text, SIZE_MAX);
+    enum sirix_status status = sirix_buf_printf(&text, err, "%s\n", sirix_mcp_principal(request));
+    if (status == SIRIX_OK) {
+        status = sirix_buf_append_bytes(&text, message->method, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_sha256(text.data, text.len, out, err);
+    }
     for (const struct sirix_json_node *at = sirix_json_first(message->params);
          at != NULL && status == SIRIX_OK; at = at->next) {
         uint8_t one[SIRIX_SHA256_BYTES];

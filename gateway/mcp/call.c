@@ -144,7 +144,9 @@ enum sirix_status sirix_mcp_write_options(const struct sirix_mcp_call *call,
             .has_expected_revision = expected != NULL,
             .expected_revision = expected != NULL ? expected->number : 0,
             .message = sirix_argument_text(&call->arguments, "message"),
-            .on_behalf_of = sirix_bytes_from_str(call->context->client_name),
+            .on_behalf_of =
+                sirix_bytes_from_str(call->server->principal != NULL ? call->server->principal
+                                                                     : call->context->client_name),
             .idempotency_key = sirix_bytes_from_str(key),
         };
     }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "jsonrpc/put.h"
+#include "mcp/callers.h"
 #include "mcp/resources.h"
 #include "mcp/server.h"
 
@@ -32,8 +33,13 @@ struct sirix_events {
     bool has_thread;
     pthread_t thread;
     struct sirix_call_cancel *cancel; /* Of the calls of the thread. */
-    bool knows_list;                  /* Of resources/list, while somebody wants to know. */
-    uint64_t list_state;
+};
+
+/* Something that is looked at in a round, for all who see it with the same eyes. */
+struct look {
+    const struct sirix_mcp_server *server; /* Of a caller: with a reference. */
+    char *uri;                             /* NULL: the list of resources. */
+    size_t uri_len;
 };
 
 /* --- Messages -------------------------------------------------------------------------------------- */
@@ -89,11 +95,6 @@ static bool wants_prompts(const struct sirix_events_listener *listener)
     return listener->wants_prompts;
 }
 
-static bool wants_resources(const struct sirix_events_listener *listener)
-{
-    return listener->wants_resources;
-}
-
 void sirix_events_tools_changed(struct sirix_events *events)
 {
     tell_all(events, "notifications/tools/list_changed", wants_tools);
@@ -106,6 +107,12 @@ void sirix_events_prompts_changed(struct sirix_events *events)
 
 /* --- Looking --------------------------------------------------------------------------------------- */
 
+static const struct sirix_mcp_server *server_of(const struct sirix_events *events,
+                                                const struct sirix_events_listener *listener)
+{
+    return listener->server != NULL ? listener->server : events->server;
+}
+
 /* A watch of the listener that is still to be looked at; NULL: none. */
 static struct sirix_events_watch *next_watch(const struct sirix_events_listener *listener)
 {
@@ -117,28 +124,45 @@ static struct sirix_events_watch *next_watch(const struct sirix_events_listener 
     return watch;
 }
 
-/* The URI of one watch that is still to be looked at, copied out of the lock; NULL: all were. */
-static char *next_uri(struct sirix_events *events, size_t *out_len)
+/* What one listener still has to be looked at for; false: nothing. Called with the mutex. */
+static bool take_look(struct sirix_events_listener *listener, struct look *out)
 {
-    struct sirix_events_watch *watch = NULL;
-    char *copy = NULL;
+    struct sirix_events_watch *watch = next_watch(listener);
 
+    if (listener->is_looking) {
+        listener->is_looking = false;
+        return true;
+    }
+    if (watch == NULL) {
+        return false;
+    }
+    /* Without memory the rest is looked at in the next round. */
+    watch->is_looking = false;
+    out->uri = malloc(watch->uri_len + 1);
+    if (out->uri == NULL) {
+        return false;
+    }
+    memcpy(out->uri, watch->uri, watch->uri_len);
+    out->uri_len = watch->uri_len;
+    return true;
+}
+
+/* What is to be looked at next, copied out of the lock; false: all was. */
+static bool next_look(struct sirix_events *events, struct look *out)
+{
+    bool is_found = false;
+
+    *out = (struct look){.uri = NULL};
     (void)pthread_mutex_lock(&events->mutex);
-    for (struct sirix_events_listener *at = events->first; at != NULL && watch == NULL;
-         at = at->next) {
-        watch = next_watch(at);
-    }
-    if (watch != NULL) {
-        /* Without memory the round ends here, and the rest is looked at in the next one. */
-        watch->is_looking = false;
-        copy = malloc(watch->uri_len + 1);
-    }
-    if (copy != NULL) {
-        memcpy(copy, watch->uri, watch->uri_len);
-        *out_len = watch->uri_len;
+    for (struct sirix_events_listener *at = events->first; at != NULL && !is_found; at = at->next) {
+        is_found = take_look(at, out);
+        if (is_found) {
+            out->server = server_of(events, at);
+            (void)sirix_caller_ref(out->server->caller);
+        }
     }
     (void)pthread_mutex_unlock(&events->mutex);
-    return copy;
+    return is_found;
 }
 
 /* Tells a listener if one of its watches is of that URI and has changed. */
@@ -158,61 +182,65 @@ static void compare_one(struct sirix_events_listener *listener, struct sirix_byt
     }
 }
 
-static void compare(struct sirix_events *events, struct sirix_bytes uri, bool is_gone,
+/* Tells a listener that wants to know if the list is another one than before. */
+static void compare_list(struct sirix_events_listener *listener, uint64_t state)
+{
+    const bool is_changed = listener->knows_list && listener->list_state != state;
+
+    listener->is_looking = false;
+    if (!listener->wants_resources) {
+        return;
+    }
+    listener->knows_list = true;
+    listener->list_state = state;
+    if (is_changed) {
+        tell(listener, "notifications/resources/list_changed",
+             (struct sirix_bytes){.data = NULL, .len = 0});
+    }
+}
+
+static void compare(struct sirix_events *events, const struct look *look, bool is_gone,
                     uint64_t state)
 {
     (void)pthread_mutex_lock(&events->mutex);
     for (struct sirix_events_listener *at = events->first; at != NULL; at = at->next) {
-        compare_one(at, uri, is_gone, state);
+        if (server_of(events, at) != look->server) {
+            continue;
+        }
+        if (look->uri == NULL) {
+            compare_list(at, state);
+        } else {
+            compare_one(at, (struct sirix_bytes){look->uri, look->uri_len}, is_gone, state);
+        }
     }
     (void)pthread_mutex_unlock(&events->mutex);
 }
 
-static void look_at(struct sirix_events *events, struct sirix_bytes uri)
+static void look_at(struct sirix_events *events, const struct look *look)
 {
+    const struct sirix_bytes uri = {.data = look->uri, .len = look->uri_len};
     struct sirix_arena arena;
     uint64_t state = 0;
 
     sirix_arena_init(&arena, SIZE_MAX);
     enum sirix_status status =
-        sirix_resources_state(events->server, &arena, uri, events->cancel, &state, NULL);
+        look->uri == NULL
+            ? sirix_resources_list_state(look->server, &arena, events->cancel, &state, NULL)
+            : sirix_resources_state(look->server, &arena, uri, events->cancel, &state, NULL);
     /* A storage that cannot be asked is no change. */
-    if (status == SIRIX_OK || status == SIRIX_NOT_FOUND) {
-        compare(events, uri, status == SIRIX_NOT_FOUND, state);
+    if (status == SIRIX_OK || (status == SIRIX_NOT_FOUND && look->uri != NULL)) {
+        compare(events, look, status == SIRIX_NOT_FOUND, state);
     }
     sirix_arena_deinit(&arena);
-}
-
-static void look_at_list(struct sirix_events *events)
-{
-    struct sirix_arena arena;
-    uint64_t state = 0;
-
-    sirix_arena_init(&arena, SIZE_MAX);
-    enum sirix_status status =
-        sirix_resources_list_state(events->server, &arena, events->cancel, &state, NULL);
-    sirix_arena_deinit(&arena);
-    if (status != SIRIX_OK) {
-        return;
-    }
-    (void)pthread_mutex_lock(&events->mutex);
-    const bool is_changed = events->knows_list && events->list_state != state;
-    events->knows_list = true;
-    events->list_state = state;
-    (void)pthread_mutex_unlock(&events->mutex);
-    if (is_changed) {
-        tell_all(events, "notifications/resources/list_changed", wants_resources);
-    }
 }
 
 /* Marks all that is to be looked at; whether there is any. Called with the mutex. */
-static bool begin_round(struct sirix_events *events, bool *out_list)
+static bool begin_round(struct sirix_events *events)
 {
     bool is_watched = false;
 
-    *out_list = false;
     for (struct sirix_events_listener *at = events->first; at != NULL; at = at->next) {
-        *out_list |= at->wants_resources;
+        at->is_looking = at->wants_resources;
         is_watched |= at->wants_resources || at->watches != NULL;
         for (struct sirix_events_watch *watch = at->watches; watch != NULL; watch = watch->next) {
             watch->is_looking = true;
@@ -221,8 +249,8 @@ static bool begin_round(struct sirix_events *events, bool *out_list)
     return is_watched;
 }
 
-/* Waits until it is time to look; false: the end. *out_list: the list of resources is wanted. */
-static bool wait_for_round(struct sirix_events *events, bool *out_list)
+/* Waits until it is time to look; false: the end. */
+static bool wait_for_round(struct sirix_events *events)
 {
     const long ns_per_s = 1000000000;
     struct timespec until;
@@ -236,8 +264,7 @@ static bool wait_for_round(struct sirix_events *events, bool *out_list)
     while (!events->is_ending && rc != ETIMEDOUT) {
         rc = pthread_cond_timedwait(&events->changed, &events->mutex, &until);
     }
-    while (!events->is_ending && !begin_round(events, out_list)) {
-        events->knows_list = false;
+    while (!events->is_ending && !begin_round(events)) {
         (void)pthread_cond_wait(&events->changed, &events->mutex);
     }
     const bool goes_on = !events->is_ending;
@@ -248,17 +275,13 @@ static bool wait_for_round(struct sirix_events *events, bool *out_list)
 static void *run(void *context)
 {
     struct sirix_events *events = context;
-    bool has_list = false;
+    struct look look;
 
-    while (wait_for_round(events, &has_list)) {
-        size_t len = 0;
-
-        if (has_list) {
-            look_at_list(events);
-        }
-        for (char *uri = next_uri(events, &len); uri != NULL; uri = next_uri(events, &len)) {
-            look_at(events, (struct sirix_bytes){.data = uri, .len = len});
-            free(uri);
+    while (wait_for_round(events)) {
+        while (next_look(events, &look)) {
+            look_at(events, &look);
+            sirix_caller_unref(look.server->caller);
+            free(look.uri);
         }
     }
     return NULL;
@@ -433,7 +456,7 @@ enum sirix_status sirix_events_watch(struct sirix_events *events,
 
     sirix_arena_init(&arena, SIZE_MAX);
     enum sirix_status status =
-        sirix_resources_state(events->server, &arena, uri, NULL, &state, err);
+        sirix_resources_state(server_of(events, listener), &arena, uri, NULL, &state, err);
     sirix_arena_deinit(&arena);
     if (status == SIRIX_OK) {
         (void)pthread_mutex_lock(&events->mutex);

@@ -30,13 +30,18 @@ struct sirix_mcp_server;
 struct sirix_events;
 struct sirix_events_watch;
 
-/* The owner fills the first four; zero-initialise the rest. */
+/* The owner fills the first six; zero-initialise the rest. */
 struct sirix_events_listener {
     void (*tell)(struct sirix_events_listener *listener, struct sirix_bytes message);
     struct sirix_bytes subscription; /* JSON text of an id that goes with each message, or empty. */
     bool wants_tools;
     bool wants_prompts;
     bool wants_resources; /* The list of them. */
+    /* As its caller sees it: what they may not see is nothing that changes. NULL: everybody's. */
+    const struct sirix_mcp_server *server;
+    bool knows_list; /* What the list of resources was, while it is wanted. */
+    bool is_looking; /* At the list, in this round. */
+    uint64_t list_state;
     size_t watch_count;
     struct sirix_events_watch *watches;
     struct sirix_events_listener *next;

@@ -97,6 +97,7 @@ enum sirix_status sirix_mcp_listen_open(struct sirix_mcp_request *request,
     struct sirix_put put;
 
     listener->subscription = request->message->id;
+    listener->server = request->server;
     sirix_put_init(&put, out_acknowledgment);
     sirix_put_object(&put, NULL);
     sirix_put_str(&put, "jsonrpc", "2.0");

@@ -106,6 +106,7 @@ struct sirix_mcp_request {
     uint64_t progress_ns;                   /* When progress was told last; 0: never. */
     uint64_t progress;                      /* What was told. */
     int http_status;                        /* Of the answer, where the transport has such. */
+    unsigned needed_rights;                 /* SIRIX_RIGHT_: what the caller lacks; 0: nothing. */
 };
 
 #endif

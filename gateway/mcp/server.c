@@ -45,6 +45,7 @@ enum sirix_status sirix_mcp_server_init(struct sirix_mcp_server *server,
         .backend = backend,
         .registry = registry,
         .tools_page = SIRIX_MCP_TOOLS_PAGE,
+        .may_create = true,
     };
     sirix_arena_init(&server->arena, SIZE_MAX);
     enum sirix_status status = parse_schemas(server, err);

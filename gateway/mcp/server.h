@@ -45,8 +45,11 @@ enum {
 enum {
     SIRIX_HTTP_OK = 200,
     SIRIX_HTTP_BAD_REQUEST = 400,
+    SIRIX_HTTP_FORBIDDEN = 403,
     SIRIX_HTTP_NOT_FOUND = 404,
 };
+
+struct sirix_caller;
 
 /* Read-only after init, but for what has locks of its own: any number of threads. */
 struct sirix_mcp_server {
@@ -57,12 +60,17 @@ struct sirix_mcp_server {
     struct sirix_json_node *schemas[SIRIX_MCP_TOOLS_MAX]; /* Of the inputs, by tool. */
     size_t tools_page;                                    /* Tools in one page of tools/list. */
     struct sirix_seal_keys keys;                          /* Of what clients keep for us. */
-    struct sirix_rate *rate;                              /* Of all callers: they have no names. */
+    struct sirix_rate *rate;                              /* Of all for whom this server is. */
     struct sirix_audit *audit;                            /* The caller's; NULL: no log. */
     struct sirix_pending *pending;
     struct sirix_events *events;
     struct sirix_metrics *metrics;
     struct sirix_heartbeat *heartbeat;
+    /* A copy that is one caller's alone (mcp/callers.h). */
+    const struct sirix_mcp_server *everybody; /* What it is a copy of; NULL: it is none. */
+    struct sirix_caller *caller;
+    const char *principal; /* Who that is; NULL: nobody has said. */
+    bool may_create;       /* Databases and resources. */
 };
 
 /*

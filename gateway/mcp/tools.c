@@ -258,20 +258,33 @@ const struct sirix_mcp_tool
                                    "counts, health, read-only or not, limits.",
                     .input_schema =
                         "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}",
-                    .output_schema =
-                        SIRIX_OUTPUT(
-                            "\"version\",\"readOnly\"",
-                            SIRIX_O_STRING("health") "," SIRIX_O_INTEGER(
-                                "uptimeSeconds") ",\"counts\":"
-                                                 "{\"type\":\"object\"}," SIRIX_O_STRING("version") "," SIRIX_O_STRING(
-                                                     "protocolVersion") "," SIRIX_O_BOOLEAN("readOn"
-                                                                                            "ly") ","
-                                                                                                  "\"limits\":{"
-                                                                                                  "\"type\":"
-                                                                                                  "\"object\"},"
-                                                                                                  "\"storage\":{"
-                                                                                                  "\"type\":"
-                                                                                                  "\"object\"}"),
+                    .output_schema = SIRIX_OUTPUT(
+                        "\"version\",\"readOnly\"",
+                        SIRIX_O_STRING("health") "," SIRIX_O_INTEGER(
+                            "uptimeSeconds") ",\"counts\":"
+                                             "{\"type\":\"object\"}," SIRIX_O_STRING("version") "," SIRIX_O_STRING(
+                                                 "protocolVersion") "," SIRIX_O_BOOLEAN("readOn"
+                                                                                        "ly") ","
+                                                                                              "\"li"
+                                                                                              "mits"
+                                                                                              "\":{"
+                                                                                              "\"ty"
+                                                                                              "pe\""
+                                                                                              ":"
+                                                                                              "\"ob"
+                                                                                              "ject"
+                                                                                              "\"},"
+                                                                                              "\"st"
+                                                                                              "orag"
+                                                                                              "e\":"
+                                                                                              "{"
+                                                                                              "\"ty"
+                                                                                              "pe\""
+                                                                                              ":"
+                                                                                              "\"ob"
+                                                                                              "ject"
+                                                                                              "\""
+                                                                                              "}"),
                     .is_idempotent = true,
                     .run = sirix_tool_status,
                 },
@@ -395,6 +408,7 @@ const struct sirix_mcp_tool
                     .output_schema = SIRIX_OUTPUT("\"message\"", SIRIX_O_WRITE
                                                   "," SIRIX_O_CONFIRM "," SIRIX_O_STRING("kind")),
                     .writes = true,
+                    .target = "branch",
                     .run = sirix_tool_insert,
                 },
                 {
@@ -411,6 +425,7 @@ const struct sirix_mcp_tool
                     .output_schema = SIRIX_OUTPUT("\"message\"", SIRIX_O_WRITE
                                                   "," SIRIX_O_CONFIRM "," SIRIX_O_STRING("kind")),
                     .writes = true,
+                    .target = "branch",
                     .run = sirix_tool_update,
                 },
                 {
@@ -425,6 +440,7 @@ const struct sirix_mcp_tool
                         "node\"}," SIRIX_P_BRANCH "," SIRIX_P_WRITE "," SIRIX_P_CONFIRM),
                     .output_schema = SIRIX_OUTPUT("\"message\"", SIRIX_O_WRITE "," SIRIX_O_CONFIRM),
                     .writes = true,
+                    .target = "branch",
                     .is_destructive = true,
                     .run = sirix_tool_delete,
                 },
@@ -452,6 +468,7 @@ const struct sirix_mcp_tool
                                                                                               "visi"
                                                                                               "on")) "," SIRIX_O_CONFIRM),
                     .writes = true,
+                    .target = "branch",
                     .is_destructive = true,
                     .run = sirix_tool_update_query,
                 },
@@ -468,6 +485,7 @@ const struct sirix_mcp_tool
                         SIRIX_OUTPUT("\"message\"", SIRIX_O_WRITE
                                      "," SIRIX_O_CONFIRM "," SIRIX_O_INTEGER("revertedTo")),
                     .writes = true,
+                    .target = "branch",
                     .is_destructive = true,
                     .run = sirix_tool_revert,
                 },
@@ -485,6 +503,7 @@ const struct sirix_mcp_tool
                     .output_schema = SIRIX_OUTPUT(
                         "\"message\",\"database\",\"resource\",\"revision\"", SIRIX_O_WRITE),
                     .writes = true,
+                    .creates = true,
                     .run = sirix_tool_create_resource,
                 },
                 {
@@ -500,6 +519,7 @@ const struct sirix_mcp_tool
                     .output_schema = SIRIX_OUTPUT("\"message\",\"name\",\"revision\"",
                                                   SIRIX_O_NAMES "," SIRIX_O_HEAD),
                     .writes = true,
+                    .target = "name",
                     .run = sirix_tool_create_branch,
                 },
                 {
@@ -516,6 +536,7 @@ const struct sirix_mcp_tool
                         SIRIX_OUTPUT("\"message\",\"name\",\"revision\"", SIRIX_O_NAMES
                                      "," SIRIX_O_STRING("name") "," SIRIX_O_INTEGER("revision")),
                     .writes = true,
+                    .target = "name",
                     .run = sirix_tool_delete_branch,
                 },
                 {
@@ -542,6 +563,7 @@ const struct sirix_mcp_tool
                         "," SIRIX_O_STRING("branch") "," SIRIX_O_STRING("target") "," SIRIX_O_INTEGER("revision") "," SIRIX_O_INTEGER(
                             "previousRevision") "," SIRIX_O_BOOLEAN("changed") "," SIRIX_O_INTEGER("parentRevision") "," SIRIX_O_CONFIRM),
                     .writes = true,
+                    .target = "target",
                     .is_destructive = true,
                     .run = sirix_tool_promote,
                 },
@@ -566,13 +588,20 @@ static bool is_name(const char *tool, struct sirix_bytes name)
     return true;
 }
 
+bool sirix_mcp_tool_is_there(const struct sirix_mcp_server *server,
+                             const struct sirix_mcp_tool *tool)
+{
+    return (!tool->writes || !server->settings->read_only) &&
+           (!tool->creates || server->may_create);
+}
+
 const struct sirix_mcp_tool *sirix_mcp_tool_find(const struct sirix_mcp_server *server,
                                                  struct sirix_bytes name)
 {
     for (size_t i = 0; i < server->registry->tool_count; i++) {
         const struct sirix_mcp_tool *tool = &server->registry->tools[i];
 
-        if (is_name(tool->name, name) && (!tool->writes || !server->settings->read_only)) {
+        if (is_name(tool->name, name) && sirix_mcp_tool_is_there(server, tool)) {
             return tool;
         }
     }

@@ -22,7 +22,7 @@ struct sirix_mcp_tool {
     bool writes;               /* Listed and callable in read-write mode only. */
     bool is_destructive;
     bool is_idempotent;
-    bool creates; /* Makes databases or resources: only some callers may. */
+    bool creates;       /* Makes databases or resources: only some callers may. */
     const char *target; /* The argument that names the branch it writes to; NULL: to none. */
     bool has_status; /* Its answers have `status`, and what it refuses is structured: mcp/sql.h. */
     /* Fills call->answer, or call->content. */
@@ -74,6 +74,10 @@ enum sirix_status sirix_mcp_run_tool(struct sirix_mcp_request *request,
 const struct sirix_mcp_tool *sirix_mcp_tool_find(const struct sirix_mcp_server *server,
                                                  struct sirix_bytes name);
 
+/* Whether the caller of the server may call a tool of its registry. */
+bool sirix_mcp_tool_is_there(const struct sirix_mcp_server *server,
+                             const struct sirix_mcp_tool *tool);
+
 /* --- What handlers share ---------------------------------------------------------------------- */
 
 /* Options of the next call of the backend: cancel handle and what is left of the time. */
@@ -101,14 +105,14 @@ enum sirix_status sirix_mcp_name(const struct sirix_mcp_call *call, const char *
 enum sirix_status sirix_mcp_view(const struct sirix_mcp_call *call, struct sirix_view *out,
                                  struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Message, expectedRevision, whom we act for, and a fresh idempotency key. */
-enum sirix_status sirix_mcp_write_options(const struct sirix_mcp_call *call,
-                                          struct sirix_write_options *out,
-                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 /* The allow and deny lists as storaged wants them: it looks at them wherever it opens something. */
 enum sirix_status sirix_mcp_scope(struct sirix_mcp_call *call, struct sirix_scope *out,
                                   struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* Message, expectedRevision, whom we act for, and a fresh idempotency key. */
+enum sirix_status sirix_mcp_write_options(const struct sirix_mcp_call *call,
+                                          struct sirix_write_options *out,
+                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 /* The same of a call that makes no revision: nothing would keep the message, and for whom it is done. */
 enum sirix_status sirix_mcp_label_options(const struct sirix_mcp_call *call,
                                           struct sirix_write_options *out,
@@ -130,14 +134,14 @@ enum sirix_status sirix_tool_status(struct sirix_mcp_call *call, struct sirix_er
 enum sirix_status sirix_tool_read_node(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_history(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_diff(struct sirix_mcp_call *call, struct sirix_error *err);
-enum sirix_status sirix_tool_query(struct sirix_mcp_call *call, struct sirix_error *err);
-enum sirix_status sirix_tool_update_query(struct sirix_mcp_call *call, struct sirix_error *err);
-enum sirix_status sirix_tool_list_snapshots(struct sirix_mcp_call *call, struct sirix_error *err);
-enum sirix_status sirix_tool_create_snapshot(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_store_query(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_catalog_tables(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_catalog_describe(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_catalog_search(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_query(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_update_query(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_list_snapshots(struct sirix_mcp_call *call, struct sirix_error *err);
+enum sirix_status sirix_tool_create_snapshot(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_delete_snapshot(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_list_branches(struct sirix_mcp_call *call, struct sirix_error *err);
 enum sirix_status sirix_tool_create_branch(struct sirix_mcp_call *call, struct sirix_error *err);

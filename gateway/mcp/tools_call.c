@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "guard/identity.h"
 #include "guard/visible.h"
 #include "jsonrpc/message.h"
 #include "mcp/cursor.h"
 #include "mcp/envelope.h"
 #include "mcp/fields.h"
 #include "mcp/methods.h"
-#include "mcp/tools.h"
 #include "mcp/sql.h"
+#include "mcp/tools.h"
 #include "mcp/trail.h"
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000 * 1000, NAME_BYTES_MAX = 64, LOG_BYTES_MAX = 512 };
@@ -55,19 +56,18 @@ static size_t put_page(struct sirix_put *put, const struct sirix_mcp_request *re
     const struct sirix_mcp_server *server = request->server;
     const struct sirix_mcp_registry *registry = server->registry;
     const bool dotted = strcmp(server->settings->tool_names, "dotted") == 0;
-    const bool read_only = server->settings->read_only;
     size_t written = 0;
     size_t at = first;
 
     sirix_put_array(put, "tools");
     for (; at < registry->tool_count && written < server->tools_page; at++) {
-        if (!registry->tools[at].writes || !read_only) {
+        if (sirix_mcp_tool_is_there(server, &registry->tools[at])) {
             put_tool(put, &registry->tools[at], dotted, request->context.version);
             written++;
         }
     }
     sirix_put_array_end(put);
-    while (at < registry->tool_count && registry->tools[at].writes && read_only) {
+    while (at < registry->tool_count && !sirix_mcp_tool_is_there(server, &registry->tools[at])) {
         at++;
     }
     return at;
@@ -266,6 +266,42 @@ static enum sirix_status check_rate(const struct sirix_mcp_call *call, struct si
                             per_minute, wait_ms);
 }
 
+/* Whether the branch that a call writes to is one that its caller may write to. */
+static enum sirix_status check_branch(const struct sirix_mcp_call *call, struct sirix_error *err)
+{
+    const char *target = call->tool->target;
+    const struct sirix_argument *given =
+        target == NULL ? NULL : sirix_argument(&call->arguments, target);
+    const struct sirix_bytes branch = given == NULL ? sirix_bytes_from_str("main") : given->text;
+
+    if (target == NULL || sirix_access_branch(&call->server->settings->access, branch)) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status =
+        sirix_fail(err, SIRIX_PERMISSION,
+                   "this branch may not be written to here; sirix_create_branch begins another one "
+                   "where its name is allowed");
+    sirix_error_set_field(err, target);
+    return status;
+}
+
+/* Runs a tool unless its caller has too many that run. */
+static enum sirix_status run_limited(struct sirix_mcp_call *call, struct sirix_error *err)
+{
+    struct sirix_rate *rate = call->server->rate;
+    const uint64_t max = call->server->settings->max_concurrent_calls;
+
+    if (!sirix_rate_enter(rate, max)) {
+        return sirix_fail(err, SIRIX_EXHAUSTED,
+                          "more than %" PRIu64
+                          " calls at once (maxConcurrentCalls); wait for one to be answered",
+                          max);
+    }
+    const enum sirix_status status = call->tool->run(call, err);
+    sirix_rate_leave(rate);
+    return status;
+}
+
 static enum sirix_status run(struct sirix_mcp_call *call, struct sirix_json_node *arguments,
                              struct sirix_error *err)
 {
@@ -282,10 +318,13 @@ static enum sirix_status run(struct sirix_mcp_call *call, struct sirix_json_node
         status = sirix_arguments_read(call->arena, schema, arguments, &call->arguments, err);
     }
     if (status == SIRIX_OK) {
+        status = check_branch(call, err);
+    }
+    if (status == SIRIX_OK) {
         status = check_rate(call, err);
     }
     if (status == SIRIX_OK) {
-        status = call->tool->run(call, err);
+        status = run_limited(call, err);
         if (status != SIRIX_OK && call->request->failure.code == 0) {
             sirix_mcp_name_argument(call, err);
         }
@@ -401,6 +440,24 @@ enum sirix_status sirix_mcp_run_tool(struct sirix_mcp_request *request,
     return status;
 }
 
+/*
+ * The failure of a call that everybody's server has and the caller's has not: the rights that are
+ * missing, all at once, so that a client can ask its user for them.
+ */
+static enum sirix_status need_rights(struct sirix_mcp_request *request,
+                                     const struct sirix_mcp_tool *tool, struct sirix_error *err)
+{
+    request->http_status = SIRIX_HTTP_FORBIDDEN;
+    request->needed_rights = tool->creates  ? SIRIX_RIGHT_ADMIN
+                             : tool->writes ? SIRIX_RIGHT_WRITE
+                                            : SIRIX_RIGHT_READ;
+    enum sirix_status status =
+        sirix_fail(err, SIRIX_PERMISSION, "%s needs the rights \"%s\", which the caller has not",
+                   tool->name, sirix_rights_text(request->needed_rights));
+    sirix_error_set_field(err, "params.name");
+    return status;
+}
+
 /* The tool that params name; a status is a protocol error. */
 static enum sirix_status take_tool(struct sirix_mcp_request *request,
                                    const struct sirix_mcp_tool **out, struct sirix_error *err)
@@ -412,8 +469,14 @@ static enum sirix_status take_tool(struct sirix_mcp_request *request,
         return status;
     }
     *out = sirix_mcp_tool_find(request->server, name);
+    const struct sirix_mcp_server *everybody = request->server->everybody;
+    const struct sirix_mcp_tool *withheld =
+        *out == NULL && everybody != NULL ? sirix_mcp_tool_find(everybody, name) : NULL;
     if (*out == NULL) {
-        status = sirix_mcp_trail_unknown(request, name, err);
+        status = sirix_mcp_trail_unknown(request, name, withheld != NULL, err);
+    }
+    if (withheld != NULL && status == SIRIX_OK) {
+        return need_rights(request, withheld, err);
     }
     if (*out == NULL && status == SIRIX_OK) {
         status = sirix_fail_reason(

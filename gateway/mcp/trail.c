@@ -11,6 +11,9 @@ enum { SHOWN_BYTES_MAX = 512, SHOWN_NAME_BYTES_MAX = 64 };
 
 const char *sirix_mcp_principal(const struct sirix_mcp_request *request)
 {
+    if (request->server->principal != NULL) {
+        return request->server->principal;
+    }
     /* Whoever holds our stdin started us; over HTTP nobody has said who they are. */
     return request->context.is_http ? "anonymous" : "local";
 }
@@ -298,7 +301,8 @@ enum sirix_status sirix_mcp_trail_outcome(struct sirix_mcp_call *call, enum siri
 }
 
 enum sirix_status sirix_mcp_trail_unknown(struct sirix_mcp_request *request,
-                                          struct sirix_bytes name, struct sirix_error *err)
+                                          struct sirix_bytes name, bool is_withheld,
+                                          struct sirix_error *err)
 {
     struct sirix_error inner = {0};
     struct sirix_buf text;
@@ -312,7 +316,8 @@ enum sirix_status sirix_mcp_trail_unknown(struct sirix_mcp_request *request,
     if (name.len <= SHOWN_NAME_BYTES_MAX) {
         sirix_put_plain(&put, "tool", name);
     }
-    sirix_put_str(&put, "outcome", sirix_status_name(SIRIX_INVALID));
+    sirix_put_str(&put, "outcome",
+                  sirix_status_name(is_withheld ? SIRIX_PERMISSION : SIRIX_INVALID));
     enum sirix_status status = append(request->server, "call", &put, &text, false, NULL, &inner);
     return status == SIRIX_OK ? SIRIX_OK : refuse(status, &inner, err);
 }

@@ -31,9 +31,9 @@ enum sirix_status sirix_mcp_trail_outcome(struct sirix_mcp_call *call, enum siri
                                           uint64_t duration_us,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* A call of a tool that there is not. */
+/* A call of a tool that there is not, or that is withheld from this caller. */
 enum sirix_status sirix_mcp_trail_unknown(struct sirix_mcp_request *request,
-                                          struct sirix_bytes name,
+                                          struct sirix_bytes name, bool is_withheld,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 
 #endif

@@ -27,6 +27,9 @@ enum {
     STACK_BYTES = 512 * 1024,
 };
 
+/* Nothing older than TLS 1.2. The library only reads it, but takes no constant. */
+static char tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
 /* --- What the library calls -------------------------------------------------------------------------- */
 
 static struct sirix_connection *slot_of(struct MHD_Connection *connection)
@@ -73,6 +76,9 @@ static enum MHD_Result begin(struct sirix_http *http, struct MHD_Connection *con
     }
     if (refusal.status != 0) {
         return sirix_exchange_refuse(exchange, connection, &refusal);
+    }
+    if (exchange->wants_metadata) {
+        return sirix_exchange_tell_metadata(exchange, connection);
     }
     sirix_connections_enter(&http->connections, exchange->slot, SIRIX_CONNECTION_BODY);
     return MHD_YES;
@@ -184,7 +190,8 @@ static void tell_ready(const struct sirix_http *http, int listen_fd)
     const bool is_ip6 = http->address.socket.any.sa_family == AF_INET6;
 
     if (http->options.ready_fd >= 0) {
-        (void)dprintf(http->options.ready_fd, "http://%s%s%s:%u/mcp\n", is_ip6 ? "[" : "",
+        (void)dprintf(http->options.ready_fd, "http%s://%s%s%s:%u/mcp\n",
+                      http->options.tls_cert != NULL ? "s" : "", is_ip6 ? "[" : "",
                       http->address.host, is_ip6 ? "]" : "", port_of(listen_fd));
         (void)close(http->options.ready_fd);
     }
@@ -193,9 +200,20 @@ static void tell_ready(const struct sirix_http *http, int listen_fd)
 static enum sirix_status start_daemon(struct sirix_http *http, int listen_fd,
                                       struct sirix_error *err)
 {
+    const bool has_tls = http->options.tls_cert != NULL;
     const unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
-                           MHD_USE_POLL | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+                           MHD_USE_POLL | MHD_USE_ITC | MHD_USE_ERROR_LOG |
+                           (has_tls ? MHD_USE_TLS : 0);
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, http->options.tls_cert},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, http->options.tls_key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, tls_priorities},
+        {MHD_OPTION_END, 0, NULL},
+    };
 
+    if (!has_tls) {
+        tls[0].option = MHD_OPTION_END;
+    }
     http->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, handle, http, MHD_OPTION_EXTERNAL_LOGGER, drop_log, NULL,
         MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_NOTIFY_CONNECTION, notify_connection, http,
@@ -203,8 +221,9 @@ static enum sirix_status start_daemon(struct sirix_http *http, int listen_fd,
         http->options.connections_max, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SIRIX_HTTP_IDLE_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SIRIX_HTTP_HEADER_BYTES_MAX,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
-        MHD_OPTION_END);
-    return http->daemon == NULL ? sirix_fail(err, SIRIX_IO, "cannot start the HTTP server")
+        MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+    return http->daemon == NULL ? sirix_fail(err, SIRIX_IO, "cannot start the HTTP server%s",
+                                             has_tls ? "; are certificate and key good?" : "")
                                 : SIRIX_OK;
 }
 

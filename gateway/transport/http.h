@@ -4,8 +4,10 @@
  *
  * Requests   A POST carries one message. It is answered as JSON, or as a stream of events where the
  *            client takes one and there is something to tell before the answer.
- * Refused    before the body is read: another path or method, a Host or Origin that is not ours, a body
- *            that is no JSON or too long.
+ * Refused    before the body is read: another path or method, a Host or Origin that is not ours, a
+ *            caller who is not known (401) or has no rights (403), a body that is no JSON or too long.
+ *            A call that needs more rights than its caller has is 403 too, and names them.
+ * Metadata   GET /.well-known/oauth-protected-resource (RFC 9728), where there is an authorization server.
  * Gone       A client that closes its connection, or its half of it, cancels its request of the modern
  *            era. In the legacy era the work goes on, as the protocol has it.
  * Sessions   There are none: no id is given out, GET and DELETE are answered with 405.
@@ -37,10 +39,19 @@ enum {
     SIRIX_HTTP_CANCEL_GRACE_MS = 3000,
 };
 
+struct sirix_gate;
+struct sirix_callers;
+
 struct sirix_http_options {
     const char *listen; /* "127.0.0.1:8760", "localhost:0", "[::1]:8760" */
     int stop_fd;        /* Readable when the process shall end. */
     int ready_fd;       /* Gets the URL as a line and is closed; -1: none. */
+    /* Who may call, and with what rights; NULL: everybody, with the server's. Both or none. */
+    const struct sirix_gate *gate;
+    struct sirix_callers *callers;
+    /* PEM texts of the certificate chain and its key; NULL: no TLS. */
+    char *tls_cert;
+    char *tls_key;
     /* 0 takes the constant of the name. */
     size_t body_bytes_max;
     size_t waiting_bytes_max;

@@ -45,6 +45,7 @@ void sirix_exchange_unref(struct sirix_exchange *exchange)
     }
     (void)atomic_fetch_sub(&exchange->http->waiting_bytes, exchange->counted_bytes);
     sirix_mcp_request_close(&exchange->request);
+    sirix_caller_unref(exchange->caller);
     sirix_buf_deinit(&exchange->body);
     sirix_buf_deinit(&exchange->events);
     sirix_buf_deinit(&exchange->answer);
@@ -53,6 +54,12 @@ void sirix_exchange_unref(struct sirix_exchange *exchange)
     (void)pthread_cond_destroy(&exchange->changed);
     (void)pthread_mutex_destroy(&exchange->mutex);
     free(exchange);
+}
+
+const struct sirix_mcp_server *sirix_exchange_server(const struct sirix_exchange *exchange)
+{
+    return exchange->caller != NULL ? sirix_caller_server(exchange->caller)
+                                    : exchange->http->server;
 }
 
 static void activate(struct sirix_exchange *exchange)
@@ -128,7 +135,13 @@ static enum MHD_Result respond(struct sirix_exchange *exchange, struct MHD_Conne
         (void)MHD_add_response_header(response, "Mcp-Session-Id", exchange->session);
     }
     if (status == SIRIX_HTTP_METHOD_NOT_ALLOWED) {
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_POST);
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
+                                      exchange->wants_metadata ? MHD_HTTP_METHOD_GET
+                                                               : MHD_HTTP_METHOD_POST);
+    }
+    if (exchange->challenge != NULL) {
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                      exchange->challenge);
     }
     return queue_response(exchange, connection, status, response);
 }
@@ -148,6 +161,20 @@ enum MHD_Result sirix_exchange_refuse(struct sirix_exchange *exchange,
         sirix_buf_clear(&json);
     }
     enum MHD_Result result = respond(exchange, connection, refusal->status, &json);
+    sirix_buf_deinit(&json);
+    return result;
+}
+
+enum MHD_Result sirix_exchange_tell_metadata(struct sirix_exchange *exchange,
+                                             struct MHD_Connection *connection)
+{
+    enum MHD_Result result = MHD_NO;
+    struct sirix_buf json;
+
+    sirix_buf_init(&json, SIZE_MAX);
+    if (sirix_http_write_metadata(exchange->http, &json, NULL) == SIRIX_OK) {
+        result = respond(exchange, connection, SIRIX_HTTP_OK, &json);
+    }
     sirix_buf_deinit(&json);
     return result;
 }
@@ -179,7 +206,7 @@ static enum sirix_status answer_batch(struct sirix_exchange *exchange, struct si
         if (!message->is_faulty && message->kind != SIRIX_JSONRPC_REQUEST) {
             continue;
         }
-        sirix_mcp_request_open(&request, exchange->http->server, NULL, &exchange->headers,
+        sirix_mcp_request_open(&request, sirix_exchange_server(exchange), NULL, &exchange->headers,
                                &exchange->arena, message);
         request.context.cancel = &exchange->cancel;
         status = out->len == 1 ? SIRIX_OK : sirix_buf_append_u8(out, ',', err);
@@ -286,7 +313,7 @@ static enum sirix_status serve_request(struct sirix_exchange *exchange, bool *ou
     struct sirix_error failure = {0};
     unsigned refused = 0;
 
-    sirix_mcp_request_open(request, exchange->http->server, NULL, &exchange->headers,
+    sirix_mcp_request_open(request, sirix_exchange_server(exchange), NULL, &exchange->headers,
                            &exchange->arena, &exchange->input.messages[0]);
     request->context.cancel = &exchange->cancel;
     enum sirix_status status = take_session(exchange, &refused, err);
@@ -367,7 +394,14 @@ enum MHD_Result sirix_exchange_serve(struct sirix_exchange *exchange,
     if (status_code == 0) {
         return sirix_stream_queue(exchange, connection);
     }
-    if (!exchange->accepts_json && exchange->answer.len != 0) {
+    if (exchange->request.needed_rights != 0 &&
+        sirix_http_challenge(exchange, "insufficient_scope",
+                             sirix_rights_text(exchange->request.needed_rights),
+                             NULL) != SIRIX_OK) {
+        exchange->challenge = NULL;
+    }
+    if (!exchange->accepts_json && exchange->answer.len != 0 &&
+        status_code != SIRIX_HTTP_FORBIDDEN) {
         exchange->is_done = true;
         (void)sirix_exchange_is_served(exchange);
         return sirix_stream_queue(exchange, connection);

@@ -174,6 +174,12 @@ static struct sirix_http_refusal check_request(const struct sirix_exchange *exch
         (origins == 1 && !sirix_http_origin_is_ours(&http->address, settings, origin))) {
         return (struct sirix_http_refusal){SIRIX_HTTP_FORBIDDEN, "this Origin is not served"};
     }
+    if (sirix_http_is_metadata(http, url)) {
+        return strcmp(method, MHD_HTTP_METHOD_GET) == 0
+                   ? accepted
+                   : (struct sirix_http_refusal){SIRIX_HTTP_METHOD_NOT_ALLOWED,
+                                                 "only GET is served here"};
+    }
     if (strcmp(url, "/mcp") != 0) {
         return (struct sirix_http_refusal){SIRIX_HTTP_NOT_FOUND, "there is /mcp and nothing else"};
     }
@@ -243,9 +249,18 @@ enum sirix_status sirix_http_read_head(struct sirix_exchange *exchange,
                                        const char *method, struct sirix_http_refusal *out,
                                        struct sirix_error *err)
 {
+    unsigned count = 0;
+    const char *authorization = find(connection, MHD_HTTP_HEADER_AUTHORIZATION, &count);
+
     *out = check_request(exchange, connection, url, method);
-    if (out->status == 0) {
+    exchange->wants_metadata = sirix_http_is_metadata(exchange->http, url);
+    if (out->status != 0 || exchange->wants_metadata) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = sirix_http_find_caller(exchange, authorization, count, out, err);
+    if (status == SIRIX_OK && out->status == 0) {
         *out = check_body(exchange, connection);
     }
-    return out->status == 0 ? read_headers(exchange, connection, err) : SIRIX_OK;
+    return status == SIRIX_OK && out->status == 0 ? read_headers(exchange, connection, err)
+                                                  : status;
 }

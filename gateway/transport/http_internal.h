@@ -6,12 +6,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "guard/gate.h"
+#include "mcp/callers.h"
 #include "transport/http.h"
 #include "transport/http_address.h"
 #include "transport/http_connections.h"
 
 enum {
-    SIRIX_HTTP_FORBIDDEN = 403,
+    SIRIX_HTTP_UNAUTHORIZED = 401,
     SIRIX_HTTP_METHOD_NOT_ALLOWED = 405,
     SIRIX_HTTP_NOT_ACCEPTABLE = 406,
     SIRIX_HTTP_TOO_LONG = 413,
@@ -41,6 +43,9 @@ struct sirix_exchange {
     struct sirix_http *http;
     struct sirix_connection *slot; /* NULL: too many to be looked at. */
     atomic_int references;
+    struct sirix_caller *caller; /* NULL: nobody has to say who they are. */
+    const char *challenge;       /* WWW-Authenticate of the answer; NULL: none. */
+    bool wants_metadata;
     bool accepts_json;
     bool accepts_events;
     /* What came. */
@@ -82,6 +87,22 @@ enum sirix_status sirix_http_read_head(struct sirix_exchange *exchange,
                                        const char *method, struct sirix_http_refusal *out,
                                        struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* --- Callers (http_caller.c) -------------------------------------------------------------------- */
+
+/* Whether that is where the metadata of the protected resource are. */
+bool sirix_http_is_metadata(const struct sirix_http *http, const char *url);
+enum sirix_status sirix_http_write_metadata(const struct sirix_http *http, struct sirix_buf *out,
+                                            struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Notes the challenge that goes with an answer of 401 or 403; error NULL: nothing was sent. */
+enum sirix_status sirix_http_challenge(struct sirix_exchange *exchange, const char *error,
+                                       const char *scope, struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* Finds out who calls, by the Authorization header that came count times; or out says why not. */
+enum sirix_status sirix_http_find_caller(struct sirix_exchange *exchange, const char *header,
+                                         unsigned count, struct sirix_http_refusal *out,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* --- Exchanges (http_exchange.c) ---------------------------------------------------------------- */
 
 struct sirix_exchange *sirix_exchange_new(struct sirix_http *http, struct sirix_connection *slot);
@@ -90,6 +111,13 @@ void sirix_exchange_unref(struct sirix_exchange *exchange);
 /* Serves the request whose body is there, and queues its answer. */
 enum MHD_Result sirix_exchange_serve(struct sirix_exchange *exchange,
                                      struct MHD_Connection *connection);
+
+/* The server as the caller of the request sees it. */
+const struct sirix_mcp_server *sirix_exchange_server(const struct sirix_exchange *exchange);
+
+/* Queues the metadata of the protected resource. */
+enum MHD_Result sirix_exchange_tell_metadata(struct sirix_exchange *exchange,
+                                             struct MHD_Connection *connection);
 
 /* Queues a refusal as a JSON-RPC error without id. */
 enum MHD_Result sirix_exchange_refuse(struct sirix_exchange *exchange,
