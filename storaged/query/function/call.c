@@ -235,6 +235,7 @@ enum sirix_status sirix_function_invoke(struct sirix_work *work,
                               .function = value->builtin,
                               .argument_count = count,
                               .arguments = given,
+                              .focus = value->focus,
                               .evaluator = evaluator};
     struct sirix_sequence first = {0};
 

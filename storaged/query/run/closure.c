@@ -78,10 +78,38 @@ static enum sirix_status new_cast(struct sirix_run *run, const struct sirix_plan
     return new_item(run, &closure, &value, out, err);
 }
 
+/* A function that looks at the focus takes along the one where it was named. */
+static enum sirix_status focused(struct sirix_run *run, const struct sirix_function *function,
+                                 size_t arity, struct sirix_item *out,
+                                 struct sirix_query_error *err)
+{
+    struct taken {
+        struct sirix_function_value value;
+        struct sirix_focus focus;
+    } *taken = NULL;
+    void *memory = NULL;
+    enum sirix_status status = sirix_function_reference(&run->work, function, arity, out, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_arena_alloc(run->work.arena, sizeof(*taken), &memory, &err->base);
+    }
+    if (status == SIRIX_OK) {
+        taken = memory;
+        taken->value = *out->value.function;
+        taken->focus = run->focus;
+        taken->value.focus = taken->focus.item.kind == SIRIX_ITEM_NONE ? NULL : &taken->focus;
+        out->value.function = &taken->value;
+    }
+    return status;
+}
+
 /* The function that a FUNCTION_ITEM or PARTIAL names. */
 static enum sirix_status named(struct sirix_run *run, const struct sirix_plan *plan, size_t arity,
                                struct sirix_item *out, struct sirix_query_error *err)
 {
+    if (plan->function != NULL && (plan->function->flags & SIRIX_FUNCTION_NEEDS_FOCUS) != 0) {
+        return focused(run, plan->function, arity, out, err);
+    }
     if (plan->function != NULL) {
         return sirix_function_reference(&run->work, plan->function, arity, out, err);
     }
@@ -271,6 +299,33 @@ static enum sirix_status invoke_closure(struct sirix_run *run,
     return status;
 }
 
+/* The function behind a coerced one. */
+static enum sirix_status invoke_coerced(struct sirix_run *run,
+                                        const struct sirix_function_value *value,
+                                        const struct sirix_sequence *arguments,
+                                        struct sirix_sequence *out, struct sirix_query_error *err)
+{
+    const struct sirix_function_type *signature = &value->signature;
+    const struct sirix_item target = {
+        .kind = SIRIX_ITEM_FUNCTION, .type = SIRIX_TYPE_FUNCTION, .value.function = value->coerced};
+    struct sirix_sequence result = {0};
+    void *memory = NULL;
+    enum sirix_status status = sirix_arena_calloc(
+        run->work.arena, signature->arity + 1, sizeof(struct sirix_sequence), &memory, &err->base);
+    struct sirix_sequence *converted = memory;
+
+    for (size_t i = 0; i < signature->arity && status == SIRIX_OK; i++) {
+        status = sirix_sequence_convert(&run->work, &arguments[i], &signature->parameters[i],
+                                        "the argument of a function", &converted[i], err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_run_invoke(run, target, converted, signature->arity, &result, err);
+    }
+    return status == SIRIX_OK ? sirix_sequence_convert(&run->work, &result, &signature->result,
+                                                       "the result of a function", out, err)
+                              : status;
+}
+
 enum sirix_status sirix_run_invoke(void *context, struct sirix_item function,
                                    const struct sirix_sequence *arguments, size_t argument_count,
                                    struct sirix_sequence *out, struct sirix_query_error *err)
@@ -296,6 +351,9 @@ enum sirix_status sirix_run_invoke(void *context, struct sirix_item function,
     if (value->signature.arity != argument_count) {
         return sirix_query_fail(err, "XPTY0004", "a function of %zu arguments is called with %zu",
                                 value->signature.arity, argument_count);
+    }
+    if (value->coerced != NULL) {
+        return invoke_coerced(run, value, arguments, out, err);
     }
     return value->builtin != NULL ? sirix_function_invoke(&run->work, &run->evaluator, value,
                                                           arguments, argument_count, out, err)

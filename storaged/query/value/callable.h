@@ -7,6 +7,7 @@
 
 struct sirix_function;
 struct sirix_sequence;
+struct sirix_focus; /* query/function/function.h */
 
 /* What item.value.function points to. */
 struct sirix_function_value {
@@ -18,6 +19,9 @@ struct sirix_function_value {
     struct sirix_function_type signature;
     const struct sirix_sequence *bound; /* builtin: first arguments that are given already. */
     size_t bound_count;
+    const struct sirix_focus *focus; /* builtin: where the reference was made; NULL: none. */
+    /* Another function, called with what the signature makes of arguments and result; or NULL. */
+    const struct sirix_function_value *coerced;
 };
 
 #endif

@@ -296,6 +296,10 @@ enum sirix_status sirix_item_cast(struct sirix_work *work, struct sirix_item ite
     enum sirix_status status = sirix_item_atomise(item, &item, err);
     enum sirix_type primitive = sirix_type_primitive(type);
 
+    if (status == SIRIX_OK && type == SIRIX_TYPE_ERROR) {
+        return sirix_query_fail(err, "FORG0001", "xs:error has no values");
+    }
+
     if (status != SIRIX_OK) {
         return status;
     }

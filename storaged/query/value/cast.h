@@ -57,7 +57,7 @@ enum sirix_status sirix_sequence_matches(struct sirix_work *work,
  * objects and functions are FOTY0013; casts untyped items, promotes
  * numbers (integer to decimal, float, double) and anyURI to string, checks the number of items. what
  * names the value in the message ("argument 2 of fn:substring"). XPTY0004 otherwise. The result may
- * share the input. Functions get no wrapper here; a function test is checked by arity and types.
+ * share the input. A function of another signature is wrapped in one of the wanted signature, if the arity fits.
  */
 enum sirix_status sirix_sequence_convert(struct sirix_work *work,
                                          const struct sirix_sequence *sequence,

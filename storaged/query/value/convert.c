@@ -46,13 +46,29 @@ static enum sirix_status members_match(struct sirix_work *work, struct sirix_ite
     return status;
 }
 
+/* Objects and arrays are functions of one key; NULL: any function. */
+static bool container_matches(struct sirix_item container,
+                              const struct sirix_function_type *function)
+{
+    const struct sirix_sequence_type key = {
+        .type = container.kind == SIRIX_ITEM_ARRAY ? SIRIX_TYPE_INTEGER : SIRIX_TYPE_ATOMIC};
+    const struct sirix_function_type own = {
+        .arity = 1,
+        .parameters = &key,
+        .result = {.type = SIRIX_TYPE_ITEM, .occurrence = SIRIX_OCCURRENCE_MANY}};
+    const struct sirix_sequence_type is = {.type = SIRIX_TYPE_FUNCTION, .function = &own};
+    const struct sirix_sequence_type wanted = {.type = SIRIX_TYPE_FUNCTION, .function = function};
+
+    return sirix_sequence_type_within(&is, &wanted);
+}
+
 enum sirix_status sirix_item_matches(struct sirix_work *work, struct sirix_item item,
                                      const struct sirix_sequence_type *type, bool *out,
                                      struct sirix_query_error *err)
 {
     if (!sirix_item_is(item, type->type)) {
-        *out = type->type == SIRIX_TYPE_FUNCTION && type->function == NULL &&
-               sirix_item_is_structured(item); /* function(*) */
+        *out = type->type == SIRIX_TYPE_FUNCTION && sirix_item_is_structured(item) &&
+               container_matches(item, type->function);
         return SIRIX_OK;
     }
     if (type->member != NULL && sirix_item_is_structured(item)) {
@@ -147,6 +163,27 @@ static enum sirix_status convert_atomic(struct sirix_work *work, struct sirix_it
     return wrong_type(item, type, what, err);
 }
 
+/* The function behind one of the wanted signature. */
+static enum sirix_status coerce(struct sirix_work *work, struct sirix_item function,
+                                const struct sirix_function_type *type, struct sirix_item *out,
+                                struct sirix_query_error *err)
+{
+    void *memory = NULL;
+    enum sirix_status status =
+        sirix_arena_alloc(work->arena, sizeof(struct sirix_function_value), &memory, &err->base);
+
+    if (status == SIRIX_OK) {
+        struct sirix_function_value *value = memory;
+
+        *value = *function.value.function;
+        value->coerced = function.value.function;
+        value->signature = *type;
+        function.value.function = value;
+        *out = function;
+    }
+    return status;
+}
+
 static enum sirix_status convert_item(struct sirix_work *work, struct sirix_item item,
                                       const struct sirix_sequence_type *type, const char *what,
                                       struct sirix_item *out, struct sirix_query_error *err)
@@ -166,6 +203,9 @@ static enum sirix_status convert_item(struct sirix_work *work, struct sirix_item
         type->function != NULL && item.kind == SIRIX_ITEM_FUNCTION) {
         /* Function coercion: what does not fit shows when it is called; the arity must fit now. */
         matches = item.value.function->signature.arity == type->function->arity;
+        if (matches) {
+            return coerce(work, item, type->function, out, err);
+        }
     }
     if (status == SIRIX_OK && !matches) {
         status = wrong_type(item, type, what, err);
@@ -241,7 +281,9 @@ static enum sirix_status convert_all(struct sirix_work *work, const struct sirix
         if (status == SIRIX_OK) {
             status = convert_item(work, item, type, what, &converted, err);
         }
-        bool changes = converted.kind != item.kind || converted.type != item.type;
+        bool changes =
+            converted.kind != item.kind || converted.type != item.type ||
+            (item.kind == SIRIX_ITEM_FUNCTION && converted.value.function != item.value.function);
 
         if (status == SIRIX_OK && changes && !copies) {
             copies = true;
