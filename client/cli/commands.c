@@ -17,6 +17,7 @@ const struct sirixctl_command *const sirixctl_commands[] = {
     &sirixctl_branch_delete, &sirixctl_branch_promote,
     &sirixctl_query,         &sirixctl_update_query,
     &sirixctl_sql,           &sirixctl_verify,
+    &sirixctl_backup,        &sirixctl_restore,
     &sirixctl_status,        &sirixctl_top,
     &sirixctl_completion,
 };

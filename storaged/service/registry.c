@@ -355,8 +355,8 @@ static bool find_twin(void *context, const char *name)
     return true;
 }
 
-static enum sirix_status refuse_twin(struct sirix_registry *registry, const char *name,
-                                     struct sirix_error *err)
+enum sirix_status sirix_registry_refuse_twin(struct sirix_registry *registry, const char *name,
+                                             struct sirix_error *err)
 {
     struct twin twin = {.name = name};
 
@@ -383,7 +383,7 @@ static enum sirix_status create_named(struct sirix_registry *registry, const cha
     struct sirix_database *database = NULL;
     struct sirix_recovery recovery = {0};
 
-    enum sirix_status status = refuse_twin(registry, name, err);
+    enum sirix_status status = sirix_registry_refuse_twin(registry, name, err);
     if (status != SIRIX_OK) {
         return status;
     }

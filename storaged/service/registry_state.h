@@ -41,8 +41,13 @@ struct sirix_registry {
     _Atomic uint64_t open_count; /* Entries in buckets and dropped ones that are still held. */
     _Atomic uint64_t count;      /* Databases in the folder. */
     uint64_t drop_count;
+    uint64_t restore_count; /* Under `naming`. */
     pthread_mutex_t naming; /* Creating and dropping: one at a time, so that looks stay true. */
 };
+
+/* With `naming` held: SIRIX_ALREADY_EXISTS if a database has the name, whatever its case. */
+enum sirix_status sirix_registry_refuse_twin(struct sirix_registry *registry, const char *name,
+                                             struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* With the mutex held, of an entry that nobody holds; gives the mutex back while it closes. */
 void sirix_registry_close_entry(struct sirix_registry *registry, struct sirix_handle *handle);

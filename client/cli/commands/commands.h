@@ -32,6 +32,8 @@ extern const struct sirixctl_command sirixctl_sql;
 extern const struct sirixctl_command sirixctl_verify;
 extern const struct sirixctl_command sirixctl_status;
 extern const struct sirixctl_command sirixctl_top;
+extern const struct sirixctl_command sirixctl_backup;
+extern const struct sirixctl_command sirixctl_restore;
 extern const struct sirixctl_command sirixctl_completion;
 
 #endif

@@ -98,6 +98,66 @@ enum sirix_status sirix_verify_stream_next(struct sirix_verify_stream *stream,
 
 void sirix_verify_stream_close(struct sirix_verify_stream *stream);
 
+/* --- Backup and restore -------------------------------------------------------------------------- */
+
+enum sirix_backup_part_kind {
+    SIRIX_BACKUP_PART_START, /* The first. */
+    SIRIX_BACKUP_PART_DATA,
+    SIRIX_BACKUP_PART_END, /* The last of a whole backup; without it there is none. */
+};
+
+/* Only the fields of its kind are set; pointers are valid until the next call on the stream. */
+struct sirix_backup_part {
+    enum sirix_backup_part_kind kind;
+    /* START. */
+    uint64_t estimated_bytes;
+    bool incremental;
+    /* DATA: to be kept as it is, in order. */
+    struct sirix_bytes data;
+    /* END. */
+    uint64_t bytes;
+    uint64_t segments;
+    struct sirix_bytes sha256; /* Names the backup. */
+};
+
+struct sirix_backup_stream;
+
+/*
+ * A database at one instant, with its history. base: the last frame of an earlier backup, on top of
+ * which only what is new is given; empty: all. The last 8 bytes of that frame, and so of the backup, are
+ * its length (little-endian).
+ */
+enum sirix_status sirix_client_backup(struct sirix_client *client, const char *database,
+                                      struct sirix_bytes base,
+                                      const struct sirix_call_options *call,
+                                      struct sirix_backup_stream **out_stream,
+                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+enum sirix_status sirix_backup_stream_next(struct sirix_backup_stream *stream,
+                                           struct sirix_backup_part *out_part,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
+void sirix_backup_stream_close(struct sirix_backup_stream *stream);
+
+struct sirix_restore_result {
+    uint64_t backups; /* 1, and one for each incremental one. */
+    uint64_t segments;
+    uint64_t bytes;
+    uint64_t resources;
+    uint64_t revisions;
+    uint64_t made_at_us; /* When the last of the backups was made. */
+};
+
+/*
+ * A new database out of a backup and the incremental ones on top of it, which source gives one after the
+ * other. SIRIX_ALREADY_EXISTS; SIRIX_CORRUPT: damage, with its offset. Without SIRIX_OK nothing is left.
+ */
+enum sirix_status sirix_client_restore(struct sirix_client *client, const char *database,
+                                       const struct sirix_source *source,
+                                       const struct sirix_call_options *call,
+                                       struct sirix_restore_result *out_result,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+
 #ifdef __cplusplus
 }
 #endif

@@ -34,6 +34,8 @@
     X(PROMOTE, Promote, true, false)                                                               \
     X(STATUS, Status, false, false)                                                                \
     X(VERIFY, Verify, false, true)                                                                 \
+    X(BACKUP, Backup, false, true)                                                                 \
+    X(RESTORE, Restore, true, true)                                                                \
     X(ATTACH, Attach, false, true)
 
 enum sirix_method {

@@ -297,7 +297,7 @@ class Readers(case.DaemonCase):
         writes = {"CreateDatabase", "DropDatabase", "CreateResource", "DropResource", "Apply",
                   "ApplyStream", "Import", "Revert", "CreateSnapshot", "DeleteSnapshot",
                   "CreateBranch", "DeleteBranch", "Promote", "UpdateQuery",
-                  "ReloadPrincipals"}
+                  "ReloadPrincipals", "Backup", "Restore"}
         reads = {"ListDatabases": {}, "ListResources": {"database": b"db"}, "GetResource": place,
                  "ReadNode": place, "ReadDocument": place, "History": place,
                  "NodeHistory": dict(place, node_key=1), "Diff": place, "ListSnapshots": place,
@@ -307,7 +307,7 @@ class Readers(case.DaemonCase):
         self.assertEqual(methods, writes | set(reads))
         for method in writes:
             call = getattr(reader, method)
-            arguments = [[]] if method in ("ApplyStream", "Import") else []
+            arguments = [[]] if method in ("ApplyStream", "Import", "Restore") else []
             self.refused("PERMISSION_DENIED", "read_only", call, *arguments,
                          metadata=(("authorization", "Bearer owner"),))
         for method, fields in reads.items():

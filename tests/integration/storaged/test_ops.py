@@ -123,8 +123,8 @@ class Ops(case.DaemonCase):
                     "process_threads", "process_cpu_seconds_total", "sirix_readers"):
             self.assertGreater(found[key], 0, key)
         self.assertEqual(found["sirix_serving"], 1)
-        # Nobody reads: what is open has been yielded.
-        self.assertEqual(found["sirix_oldest_reader_seconds"], 0)
+        # Nobody keeps on reading: what is open has been yielded, or will be at once.
+        self.assertLess(found["sirix_oldest_reader_seconds"], 1)
 
     def test_names_of_databases_and_resources_are_no_labels(self):
         name = b"secretlooking"

@@ -48,6 +48,8 @@ CALLS = {
     "Status": ("reader", {}),
     "Verify": ("reader", {"database": b"db"}),
     "Attach": ("reader", {}),
+    "Backup": ("operator", {"database": b"db"}),
+    "Restore": ("operator", None),
     "ReloadPrincipals": ("operator", {}),
 }
 LASTING = ("Attach", "Watch")
@@ -176,6 +178,9 @@ class EveryCall(Guarded):
         if name == "Import":
             return self.code(client.Import, [pb.ImportRequest(start=pb.ImportStart(
                 database=b"db", resource=b"none", existing_only=True))])
+        if name == "Restore":
+            return self.code(client.Restore, [pb.RestoreRequest(start=pb.RestoreStart(
+                database=b"db"))])
         return self.code(getattr(client, name), **CALLS[name][1])
 
     def test_every_call_has_a_row(self):

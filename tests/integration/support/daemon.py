@@ -91,9 +91,9 @@ class Client:
         request = getattr(self.pb, method.input_type.name)
         answer = getattr(self.pb, method.output_type.name)
         path = "/sirix.storage.v1.Storage/" + method.name
-        streams_in = method.name in ("ApplyStream", "Import")
+        streams_in = method.name in ("ApplyStream", "Import", "Restore")
         streams_out = method.name in ("ReadDocument", "Diff", "Query", "Sql", "Verify", "Attach",
-                                      "Watch")
+                                      "Watch", "Backup")
         kind = ("stream" if streams_in else "unary") + "_" + ("stream" if streams_out else "unary")
         raw = getattr(self.channel, kind)(path, request.SerializeToString, answer.FromString)
 
