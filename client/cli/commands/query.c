@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/query_console.h"
+#include "cli/commands/query_variables.h"
 
 enum { QUERY_BYTES_MAX = 1024 * 1024 };
 
@@ -14,6 +15,7 @@ enum {
     FLAG_CURSOR,
     FLAG_EXPLAIN,
     FLAG_JSONIQ,
+    FLAG_VARIABLES,
 };
 
 static const struct sirixctl_flag query_flags[] = {
@@ -22,6 +24,8 @@ static const struct sirixctl_flag query_flags[] = {
     [FLAG_CURSOR] = {"cursor", "TEXT", "go on after an earlier answer, in the same revisions"},
     [FLAG_EXPLAIN] = {"explain", NULL, "show the plan instead of items"},
     [FLAG_JSONIQ] = {"jsoniq", NULL, "JSONiq's dialect, unless the text says which"},
+    [FLAG_VARIABLES] = {"variables", "JSON",
+                        "values of external variables, {\"name\": value, ...}"},
 };
 
 /* --- Operands ----------------------------------------------------------------------------------- */
@@ -183,10 +187,16 @@ static enum sirix_status run_query(struct sirixctl *ctl, struct sirix_error *err
         .explain = flags[FLAG_EXPLAIN] != NULL,
         .jsoniq = flags[FLAG_JSONIQ] != NULL,
     };
+    struct sirixctl_variables variables;
     struct asked asked;
     char *memory = NULL;
-    enum sirix_status status = read_operands(ctl, &asked, err);
+    enum sirix_status status = sirixctl_variables_init(&variables, flags[FLAG_VARIABLES], err);
 
+    request.variables = variables.list;
+    request.variable_count = variables.count;
+    if (status == SIRIX_OK) {
+        status = read_operands(ctl, &asked, err);
+    }
     if (status == SIRIX_OK) {
         status =
             sirixctl_parse_optional(flags[FLAG_LIMIT], "--limit", UINT64_MAX, &request.limit, err);
@@ -211,6 +221,7 @@ static enum sirix_status run_query(struct sirixctl *ctl, struct sirix_error *err
                             : sirixctl_query_show(ctl, &request, err);
     }
     free(memory);
+    sirixctl_variables_deinit(&variables);
     return status;
 }
 
@@ -235,6 +246,7 @@ const struct sirixctl_command sirixctl_query = {
 static const struct sirixctl_flag update_flags[] = {
     SIRIXCTL_WRITE_FLAGS,
     [SIRIXCTL_WRITE_FLAG_COUNT] = {"jsoniq", NULL, "JSONiq's dialect, unless the text says which"},
+    {"variables", "JSON", "values of external variables, {\"name\": value, ...}"},
 };
 
 static enum sirix_status show_updates(struct sirixctl *ctl,
@@ -277,10 +289,17 @@ static enum sirix_status run_update(struct sirixctl *ctl, struct sirix_error *er
         .jsoniq = ctl->args.own[SIRIXCTL_WRITE_FLAG_COUNT] != NULL,
     };
     struct sirix_update_query_result *result = NULL;
+    struct sirixctl_variables variables;
     struct asked asked;
     char *memory = NULL;
-    enum sirix_status status = read_operands(ctl, &asked, err);
+    enum sirix_status status =
+        sirixctl_variables_init(&variables, ctl->args.own[SIRIXCTL_WRITE_FLAG_COUNT + 1], err);
 
+    request.variables = variables.list;
+    request.variable_count = variables.count;
+    if (status == SIRIX_OK) {
+        status = read_operands(ctl, &asked, err);
+    }
     if (status == SIRIX_OK && asked.has_name) {
         status = sirixctl_name_refuse_at(&asked.name, err);
     }
@@ -306,6 +325,7 @@ static enum sirix_status run_update(struct sirixctl *ctl, struct sirix_error *er
     }
     sirix_client_free(result);
     free(memory);
+    sirixctl_variables_deinit(&variables);
     return status;
 }
 

@@ -36,6 +36,20 @@ class Queries(ctl.Folder):
         self.assertEqual(self.lines("db/res", stdin=b"count($$.users[])"), ["2"])
         self.assertEqual(self.lines("db/res", "-", stdin=b"count($$.users[])"), ["2"])
 
+    def test_external_variables_come_with_the_call(self):
+        text = "declare variable $n external; declare variable $o external := 3; ($n, $o)"
+        self.assertEqual(self.lines(text, "--variables", '{"n": {"a": [1.50]}}'),
+                         ['{"a":[1.50]}', "3"])
+        self.assertEqual(self.lines("db/res", "declare variable $n external; $$.users[][$$.name eq $n].age",
+                                    "--variables", '{"n": "Ann"}'), ["31"])
+        self.run_ctl("update-query", "db/res",
+                     "declare variable $n external; replace json value of $$.users[1].name with $n",
+                     "--variables", '{"n": "Eve"}')
+        self.assertEqual(self.lines("db/res", "$$.users[1].name"), ['"Eve"'])
+        for bad in ("[1]", "{", '{"": 1}', '{"n": 1, "n": 2}'):
+            self.assertIn("--variables", self.run_ctl("query", "1", "--variables", bad, code=64)[1])
+        self.assertIn("XPDY0002", self.run_ctl("query", text, code=65)[1])
+
     def test_as_json_the_answer_is_one_object(self):
         self.assertEqual(self.ask("query", "1 to 3"), {"items": [1, 2, 3], "count": 3})
         self.assertEqual(self.ask("query", "()"), {"items": [], "count": 0})
