@@ -5,7 +5,6 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,48 +24,15 @@
 #include "service/paths.h"
 #include "service/read.h"
 #include "service/verify.h"
+#include "unit/base/alloc_sweep.h"
 
-enum { ROUNDS_MAX = 5000, ARENA_BYTES = 16 * 1024 * 1024 };
+enum { ARENA_BYTES = 16 * 1024 * 1024 };
 
 static char dir[64];
 static struct sirix_service *service;
 static struct sirix_cancel cancel = {.deadline_us = UINT64_MAX};
 static struct sirix_request request;
 static struct sirix_arena arena;
-
-/* --- Failing allocations ------------------------------------------------------------------------ */
-
-static atomic_int until_failure = -1; /* 0: the next one fails; -1: none does. */
-
-static bool fails(void)
-{
-    int left = atomic_load(&until_failure);
-
-    while (left >= 0 && !atomic_compare_exchange_weak(&until_failure, &left, left - 1)) {
-    }
-    return left == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__real_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails() ? NULL : __real_realloc(old, size);
-}
 
 /* --- Short words -------------------------------------------------------------------------------- */
 
@@ -446,82 +412,46 @@ static enum sirix_status do_apply_diff(struct sirix_error *err)
 
 /* --- Sweeping ----------------------------------------------------------------------------------- */
 
-struct row {
-    const char *name;
-    enum sirix_status (*run)(struct sirix_error *err);
-    enum sirix_status (*undo)(struct sirix_error *err); /* NULL: it changes nothing. */
-    int failures_min; /* That it must at least have met, lest nothing was swept. */
-};
-
-static void sweep(const struct row *row)
+static void after_round(void)
 {
-    enum sirix_status status = SIRIX_NO_MEMORY;
-    bool reached = true;
-    int failed = 0;
-
-    for (int n = 0; reached && n < ROUNDS_MAX; n++) {
-        struct sirix_error err = {0};
-
-        atomic_store(&until_failure, n);
-        status = row->run(&err);
-        reached = atomic_exchange(&until_failure, -1) < 0;
-        if (status != SIRIX_OK && status != SIRIX_NO_MEMORY) {
-            fail_msg("%s, allocation %d: %s: %s", row->name, n, sirix_status_name(status),
-                     err.text);
-        }
-        failed += status == SIRIX_OK ? 0 : 1;
-        if (status == SIRIX_OK && row->undo != NULL && row->undo(&err) != SIRIX_OK) {
-            fail_msg("%s, allocation %d, taken back: %s", row->name, n, err.text);
-        }
-        sirix_arena_reset(&arena);
-    }
-    assert_false(reached);
-    assert_int_equal(status, SIRIX_OK);
-#ifdef __OPTIMIZE__ /* Fewer are met there; why is not shown yet. */
-    const int least = row->failures_min > 0;
-#else
-    const int least = row->failures_min;
-#endif
-    if (failed < least) {
-        fail_msg("%s met %d failures", row->name, failed);
-    }
+    sirix_arena_reset(&arena);
 }
 
 static void every_call_bears_every_failing_allocation(void **state)
 {
-    static const struct row rows[] = {
-        {"CreateDatabase", do_create_database, do_drop_database, 8},
-        {"CreateResource", do_create_resource, do_drop_resource, 2},
-        {"Import", do_import, do_drop_resource, 50},
-        {"CreateSnapshot", do_create_snapshot, do_delete_snapshot, 4},
-        {"CreateBranch", do_create_branch, do_delete_branch, 4},
-        {"lists", do_lists, NULL, 20},
-        {"GetResource", do_get_resource, NULL, 30},
-        {"ReadNode", do_read_node, NULL, 15},
-        {"ReadDocument", do_read_document, NULL, 10},
-        {"History and NodeHistory", do_histories, NULL, 13},
-        {"Diff", do_diff, NULL, 25},
-        {"Diff as a patch", do_patch, NULL, 25},
-        {"Apply of a diff", do_apply_diff, NULL, 25},
-        {"Apply", do_apply, NULL, 15},
-        {"Apply of a patch", do_apply_patch, NULL, 50},
-        {"Apply of a spooled patch", do_apply_spooled, NULL, 50},
+    static const struct alloc_sweep_row rows[] = {
+        {"CreateDatabase", do_create_database, do_drop_database, 8, 8},
+        {"CreateResource", do_create_resource, do_drop_resource, 2, 3},
+        {"Import", do_import, do_drop_resource, 43, 55},
+        {"CreateSnapshot", do_create_snapshot, do_delete_snapshot, 1, 4},
+        {"CreateBranch", do_create_branch, do_delete_branch, 1, 4},
+        {"lists", do_lists, NULL, 6, 25},
+        {"GetResource", do_get_resource, NULL, 6, 33},
+        {"ReadNode", do_read_node, NULL, 14, 17},
+        {"ReadDocument", do_read_document, NULL, 8, 12},
+        {"History and NodeHistory", do_histories, NULL, 4, 14},
+        {"Diff", do_diff, NULL, 23, 32},
+        {"Diff as a patch", do_patch, NULL, 22, 31},
+        {"Apply of a diff", do_apply_diff, NULL, 47, 60},
+        {"Apply", do_apply, NULL, 24, 31},
+        {"Apply of a patch", do_apply_patch, NULL, 85, 108},
+        {"Apply of a spooled patch", do_apply_spooled, NULL, 84, 108},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        sweep(&rows[i]);
+        alloc_sweep(&rows[i], after_round);
     }
 }
 
 static void every_taking_back_bears_every_failing_allocation(void **state)
 {
-    static const struct row rows[] = {
-        {"DropDatabase", do_drop_database, do_create_database, 0},
-        {"DropResource", do_drop_resource, do_create_resource, 7},
-        {"DeleteSnapshot", do_delete_snapshot, do_create_snapshot, 5},
-        {"DeleteBranch", do_delete_branch, do_create_branch, 8},
-        {"Promote", do_promote, NULL, 8},
+    static const struct alloc_sweep_row rows[] = {
+        {"DropDatabase", do_drop_database, do_create_database, 0, 0},
+        {"DropResource", do_drop_resource, do_create_resource, 4, 8},
+        {"DeleteSnapshot", do_delete_snapshot, do_create_snapshot, 1, 6},
+        {"DeleteBranch", do_delete_branch, do_create_branch, 2, 10},
+        {"Promote", do_promote, NULL, 3, 10},
     };
     struct sirix_error err = {0};
 
@@ -530,7 +460,7 @@ static void every_taking_back_bears_every_failing_allocation(void **state)
         if (rows[i].undo != NULL && rows[i].undo(&err) != SIRIX_OK) {
             fail_msg("%s", err.text);
         }
-        sweep(&rows[i]);
+        alloc_sweep(&rows[i], after_round);
     }
 }
 
