@@ -22,6 +22,10 @@ struct sirix_query_update {
     unsigned evaluations;
     struct sirix_query_committed committed[TOUCHED_MAX];
     struct sirix_query_update_result results[TOUCHED_MAX];
+    /* Kept with the idempotency key: the names of what is changed; see keep_names(). */
+    uint8_t names[SIRIX_RIDER_ANSWER_BYTES_MAX];
+    size_t names_len;
+    size_t replayed_count;
 };
 
 static enum sirix_status evaluate(struct sirix_query_update *update, struct sirix_error *err)
@@ -238,10 +242,87 @@ static void take_results(struct sirix_query_update *update)
     }
 }
 
+/* --- What a retried call answers ---------------------------------------------------------------- */
+
+enum { NAME_HEADER_BYTES = 6 };
+
+/*
+ * Names of what is changed, for the retry that finds only the ids of resources:
+ *
+ *     bytes  0..3  the resource's id, little endian
+ *     byte   4     length of the resource's name, which follows the header
+ *     byte   5     length of the branch's name, which follows that
+ *
+ * What does not fit is left out; a retry then takes the names of what it would touch itself.
+ */
+static void keep_names(struct sirix_query_update *update)
+{
+    update->names_len = 0;
+    for (size_t i = 0; i < update->touched_count; i++) {
+        const struct sirix_query_touched *touched = &update->touched[i];
+        const uint32_t id = sirix_resource_id(touched->store);
+        const size_t len = NAME_HEADER_BYTES + touched->resource.len + touched->branch.len;
+        uint8_t *to = update->names + update->names_len;
+
+        if (touched->resource.len > UINT8_MAX || touched->branch.len > UINT8_MAX ||
+            len > sizeof(update->names) - update->names_len) {
+            continue;
+        }
+        for (size_t j = 0; j < sizeof(id); j++) {
+            to[j] = (uint8_t)(id >> (8 * j));
+        }
+        to[4] = (uint8_t)touched->resource.len;
+        to[5] = (uint8_t)touched->branch.len;
+        memcpy(to + NAME_HEADER_BYTES, touched->resource.data, touched->resource.len);
+        if (touched->branch.len != 0) {
+            memcpy(to + NAME_HEADER_BYTES + touched->resource.len, touched->branch.data,
+                   touched->branch.len);
+        }
+        update->names_len += len;
+    }
+}
+
+/* The names that were kept for a resource; else those of what this call touches, or was asked for. */
+static void name_result(const struct sirix_query_update *update, uint32_t id,
+                        struct sirix_query_update_result *result)
+{
+    const char *database = sirix_handle_name(update->writes[0].target.handle);
+    const uint8_t *at = update->names;
+    const uint8_t *end = at + update->names_len;
+
+    result->database = (struct sirix_bytes){.data = database, .len = strlen(database)};
+    result->resource = update->session.wanted.resource;
+    result->branch = (struct sirix_bytes){.data = update->writes[0].branch,
+                                          .len = strlen(update->writes[0].branch)};
+    for (size_t i = 0; i < update->touched_count; i++) {
+        if (sirix_resource_id(update->touched[i].store) == id) {
+            result->resource = update->touched[i].resource;
+            result->branch = update->touched[i].branch;
+        }
+    }
+    while ((size_t)(end - at) >= NAME_HEADER_BYTES) {
+        const uint32_t is =
+            (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+        const size_t resource_len = at[4];
+        const size_t branch_len = at[5];
+
+        at += NAME_HEADER_BYTES;
+        if ((size_t)(end - at) < resource_len + branch_len) {
+            return; /* Not what we have written. */
+        }
+        if (is == id) {
+            result->resource = (struct sirix_bytes){.data = at, .len = resource_len};
+            result->branch = (struct sirix_bytes){.data = at + resource_len, .len = branch_len};
+            return;
+        }
+        at += resource_len + branch_len;
+    }
+}
+
 static enum sirix_status commit(struct sirix_query_update *update, struct sirix_error *err)
 {
     struct sirix_write *first = &update->writes[0];
-    const struct sirix_edit_commit how = {
+    struct sirix_edit_commit how = {
         .author = {.data = first->author.text, .len = first->author.len},
         .message = update->options.message,
         .rider = sirix_write_rider(first),
@@ -252,6 +333,10 @@ static enum sirix_status commit(struct sirix_query_update *update, struct sirix_
     if (status != SIRIX_OK) {
         return status;
     }
+    if (how.rider.key.len != 0) {
+        keep_names(update);
+        how.rider.answer = (struct sirix_bytes){.data = update->names, .len = update->names_len};
+    }
     status = sirix_write_ended(first,
                                sirix_query_commit(update->query, &how, update->committed, &failed));
     if (status != SIRIX_OK) {
@@ -261,27 +346,38 @@ static enum sirix_status commit(struct sirix_query_update *update, struct sirix_
     return SIRIX_OK;
 }
 
-/* A retried call answers as the first one did, as far as one row can tell: its first resource. */
+/* A retried call answers as the first one did. */
 static enum sirix_status replay(struct sirix_query_update *update, bool *out_replayed,
                                 struct sirix_error *err)
 {
-    struct sirix_write_result result = {0};
-    struct sirix_bytes answer = {0};
+    struct sirix_published_of all[TOUCHED_MAX];
+    size_t count = 0;
     enum sirix_status status =
-        sirix_write_replay(&update->writes[0], out_replayed, &result, &answer, err);
+        sirix_write_replay_all(&update->writes[0], all, TOUCHED_MAX, &count, err);
 
-    if (status == SIRIX_OK && *out_replayed) {
-        const bool touches = update->touched_count != 0;
-
-        result.changed = true;
-        update->results[0] = (struct sirix_query_update_result){
-            .database = touches ? update->touched[0].database : update->session.wanted.database,
-            .resource = touches ? update->touched[0].resource : update->session.wanted.resource,
-            .branch = {.data = update->writes[0].branch, .len = strlen(update->writes[0].branch)},
-            .result = result,
-        };
+    if (status != SIRIX_OK) {
+        return status;
     }
-    return status;
+    if (count != 0) {
+        const struct sirix_bytes kept = all[0].published.answer;
+
+        update->names_len = kept.len < sizeof(update->names) ? kept.len : sizeof(update->names);
+        if (update->names_len != 0) {
+            memcpy(update->names, kept.data, update->names_len);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        update->results[i] = (struct sirix_query_update_result){
+            .result = {.revision = all[i].published.revision,
+                       .parent_revision = all[i].published.parent_revision,
+                       .time_us = all[i].published.time_us,
+                       .changed = true,
+                       .replayed = true}};
+        name_result(update, all[i].resource, &update->results[i]);
+    }
+    update->replayed_count = count;
+    *out_replayed = count != 0;
+    return SIRIX_OK;
 }
 
 enum sirix_status sirix_query_update_run(struct sirix_query_update *update,
@@ -306,7 +402,7 @@ enum sirix_status sirix_query_update_run(struct sirix_query_update *update,
     }
     if (status == SIRIX_OK) {
         *out_results = update->results;
-        *out_count = replayed ? 1 : update->touched_count;
+        *out_count = replayed ? update->replayed_count : update->touched_count;
     }
     return status;
 }

@@ -359,6 +359,48 @@ struct sirix_rider sirix_write_rider(const struct sirix_write *write)
     return rider;
 }
 
+/* What was found under the key: nothing is no failure, and an error names the option. */
+static enum sirix_status found(enum sirix_status status, const struct sirix_error *unknown,
+                               bool *out_replayed, struct sirix_error *err)
+{
+    *out_replayed = status == SIRIX_OK;
+    if (status == SIRIX_OK || status == SIRIX_NOT_FOUND) {
+        return SIRIX_OK;
+    }
+    if (err != NULL) {
+        *err = *unknown;
+    }
+    if (status == SIRIX_INVALID) {
+        sirix_error_set_field(err, "options.idempotency_key");
+    }
+    return status;
+}
+
+enum sirix_status sirix_write_replay_all(struct sirix_write *write, struct sirix_published_of *out,
+                                         size_t max, size_t *out_count, struct sirix_error *err)
+{
+    const struct sirix_rider rider = sirix_write_rider(write);
+    struct sirix_error unknown = {0};
+    bool replayed = false;
+    size_t count = 0;
+    enum sirix_status status = SIRIX_OK;
+
+    if (rider.key.len != 0) {
+        status = need_reader(write, err);
+        if (status != SIRIX_OK) {
+            return status;
+        }
+        status =
+            found(sirix_rider_find_all(sirix_handle_database(write->target.handle),
+                                       write->target.reader, &rider, out, max, &count, &unknown),
+                  &unknown, &replayed, err);
+    }
+    if (status == SIRIX_OK) {
+        *out_count = replayed ? count : 0;
+    }
+    return status;
+}
+
 enum sirix_status sirix_write_replay(struct sirix_write *write, bool *out_replayed,
                                      struct sirix_write_result *out_result,
                                      struct sirix_bytes *out_answer, struct sirix_error *err)
@@ -366,39 +408,29 @@ enum sirix_status sirix_write_replay(struct sirix_write *write, bool *out_replay
     const struct sirix_rider rider = sirix_write_rider(write);
     struct sirix_published published = {0};
     struct sirix_error unknown = {0};
+    enum sirix_status status = SIRIX_OK;
 
+    *out_replayed = false;
     if (rider.key.len == 0) {
-        *out_replayed = false;
         return SIRIX_OK;
     }
-    enum sirix_status status = need_reader(write, err);
+    status = need_reader(write, err);
     if (status != SIRIX_OK) {
         return status;
     }
-    status = sirix_rider_find(sirix_handle_database(write->target.handle), write->target.reader,
-                              &rider, &published, &unknown);
-    if (status == SIRIX_NOT_FOUND) {
-        *out_replayed = false;
-        return SIRIX_OK;
+    status = found(sirix_rider_find(sirix_handle_database(write->target.handle),
+                                    write->target.reader, &rider, &published, &unknown),
+                   &unknown, out_replayed, err);
+    if (status == SIRIX_OK && *out_replayed) {
+        *out_result = (struct sirix_write_result){
+            .revision = published.revision,
+            .parent_revision = published.parent_revision,
+            .time_us = published.time_us,
+            .replayed = true,
+        };
+        *out_answer = published.answer;
     }
-    if (status != SIRIX_OK) {
-        if (status == SIRIX_INVALID) {
-            sirix_error_set_field(&unknown, "options.idempotency_key");
-        }
-        if (err != NULL) {
-            *err = unknown;
-        }
-        return status;
-    }
-    *out_replayed = true;
-    *out_result = (struct sirix_write_result){
-        .revision = published.revision,
-        .parent_revision = published.parent_revision,
-        .time_us = published.time_us,
-        .replayed = true,
-    };
-    *out_answer = published.answer;
-    return SIRIX_OK;
+    return status;
 }
 
 enum sirix_status sirix_write_ended(struct sirix_write *write, enum sirix_status status)

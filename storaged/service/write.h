@@ -141,6 +141,11 @@ enum sirix_status sirix_write_replay(struct sirix_write *write, bool *out_replay
                                      struct sirix_bytes *out_answer,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* The same with the results of all resources that the earlier write changed; none without one. */
+enum sirix_status sirix_write_replay_all(struct sirix_write *write, struct sirix_published_of *out,
+                                         size_t max, size_t *out_count,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /*
  * To be told how a commit ended: counts it, and marks the database where the outcome is unknown.
  * Returns status.

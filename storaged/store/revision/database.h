@@ -140,6 +140,9 @@ enum sirix_status sirix_resource_take_keys(struct sirix_resource *resource, uint
                                            bool whole_leaves, uint64_t *out_first,
                                            struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* Whether all of these consecutive keys have been taken, by whomever. */
+bool sirix_resource_keys_taken(struct sirix_resource *resource, uint64_t first, uint64_t count);
+
 /* --- Member names ------------------------------------------------------------------------------ */
 
 /*
@@ -197,6 +200,16 @@ enum sirix_status sirix_rider_find(struct sirix_database *database, struct sirix
                                    const struct sirix_rider *rider,
                                    struct sirix_published *out_published,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* The same with the results of all resources that the first write changed, at most max of them. */
+struct sirix_published_of {
+    uint32_t resource; /* Its id. */
+    struct sirix_published published;
+};
+enum sirix_status sirix_rider_find_all(struct sirix_database *database, struct sirix_reader *reader,
+                                       const struct sirix_rider *rider,
+                                       struct sirix_published_of *out, size_t max,
+                                       size_t *out_count, struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
  * An idempotency key for a change that makes no revision: of labels, branches and resources. The row is

@@ -83,13 +83,11 @@ enum sirix_status sirix_rider_lookup(struct sirix_group *group, const struct sir
     return status == SIRIX_OK ? judge(value, rider, now_us, out_known, out_row, err) : status;
 }
 
-enum sirix_status sirix_rider_find(struct sirix_database *database, struct sirix_reader *reader,
-                                   const struct sirix_rider *rider,
-                                   struct sirix_published *out_published, struct sirix_error *err)
+static enum sirix_status read_row(struct sirix_database *database, struct sirix_reader *reader,
+                                  const struct sirix_rider *rider, struct sirix_rider_row *out,
+                                  struct sirix_error *err)
 {
     struct sirix_rows_key key;
-    struct sirix_rider_row row;
-    struct sirix_rider_result result = {0};
     struct sirix_bytes value = {0};
     bool known = false;
     enum sirix_status status = sirix_rider_check(rider, err);
@@ -100,25 +98,56 @@ enum sirix_status sirix_rider_find(struct sirix_database *database, struct sirix
     key = sirix_rows_key_rider(rider->principal, rider->key);
     status = sirix_ref_get(reader, sirix_rows_key_view(&key), &value, err);
     if (status == SIRIX_OK) {
-        status = judge(value, rider, sirix_database_now_us(database), &known, &row, err);
+        status = judge(value, rider, sirix_database_now_us(database), &known, out, err);
     }
+    return status == SIRIX_OK && !known ? SIRIX_NOT_FOUND : status;
+}
+
+/* Number i of the results; a row without any has one of zeros. */
+static struct sirix_published_of result_of(const struct sirix_rider_row *row, size_t i)
+{
+    const struct sirix_rider_result result =
+        i < row->result_count ? sirix_rows_rider_result(row, i) : (struct sirix_rider_result){0};
+
+    return (struct sirix_published_of){.resource = result.resource,
+                                       .published = {
+                                           .revision = result.revision,
+                                           .parent_revision = result.parent_revision,
+                                           .time_us = result.time_us,
+                                           .record_address = result.record_address,
+                                           .replayed = true,
+                                           .answer = row->answer,
+                                       }};
+}
+
+enum sirix_status sirix_rider_find(struct sirix_database *database, struct sirix_reader *reader,
+                                   const struct sirix_rider *rider,
+                                   struct sirix_published *out_published, struct sirix_error *err)
+{
+    struct sirix_rider_row row;
+    enum sirix_status status = read_row(database, reader, rider, &row, err);
+
+    if (status == SIRIX_OK) {
+        *out_published = result_of(&row, 0).published;
+    }
+    return status;
+}
+
+enum sirix_status sirix_rider_find_all(struct sirix_database *database, struct sirix_reader *reader,
+                                       const struct sirix_rider *rider,
+                                       struct sirix_published_of *out, size_t max,
+                                       size_t *out_count, struct sirix_error *err)
+{
+    struct sirix_rider_row row;
+    enum sirix_status status = read_row(database, reader, rider, &row, err);
+
     if (status != SIRIX_OK) {
         return status;
     }
-    if (!known) {
-        return SIRIX_NOT_FOUND;
+    *out_count = row.result_count < max ? row.result_count : max;
+    for (size_t i = 0; i < *out_count; i++) {
+        out[i] = result_of(&row, i);
     }
-    if (row.result_count != 0) {
-        result = sirix_rows_rider_result(&row, 0);
-    }
-    *out_published = (struct sirix_published){
-        .revision = result.revision,
-        .parent_revision = result.parent_revision,
-        .time_us = result.time_us,
-        .record_address = result.record_address,
-        .replayed = true,
-        .answer = row.answer,
-    };
     return SIRIX_OK;
 }
 

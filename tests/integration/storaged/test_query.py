@@ -472,6 +472,22 @@ class Updating(Asking):
         self.refuse("INVALID_ARGUMENT", "idempotency_mismatch", query + " + 1",
                     call="UpdateQuery", options=options, **self.of(name))
 
+    def test_the_same_key_again_answers_for_every_resource(self):
+        names = [self.resource('{"n":0}') for _ in range(3)]
+        options = case.pb.WriteOptions(idempotency_key=b"all of them")
+        query = ", ".join("replace json value of jn:doc('db','%s').n with %d" % (name.decode(), i + 1)
+                          for i, name in enumerate(reversed(names)))
+        first = self.update(query, options=options)
+        again = self.update(query, options=options)
+        self.assertEqual(sorted(one.resource for one in first), sorted(names))
+        self.assertEqual([one.result.replayed for one in again], [True] * 3)
+        for one in list(first) + list(again):
+            one.result.replayed = False
+        tell = lambda all_of: sorted((one.database, one.resource, one.branch, str(one.result))
+                                     for one in all_of)
+        self.assertEqual(tell(again), tell(first))
+        self.assertEqual([self.head(name) for name in names], [2] * 3)
+
     def test_many_writers_lose_no_update(self):
         name = self.resource('{"n":0}')
         failures = []
