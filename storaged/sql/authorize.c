@@ -115,7 +115,6 @@ static const char *const functions[] = {
     "json_group_object",
     "json_insert",
     "json_object",
-    "json_patch",
     "json_pretty",
     "json_quote",
     "json_remove",
@@ -205,10 +204,13 @@ int sirix_sql_authorize(void *context, int action, const char *first, const char
     }
     switch (action) {
     case SQLITE_SELECT:
+        session->selects++;
+        return SQLITE_OK;
     case SQLITE_RECURSIVE:
         return SQLITE_OK;
     case SQLITE_FUNCTION:
         if (is_listed(second)) {
+            session->counts = session->counts || strcasecmp(second, "count") == 0;
             return SQLITE_OK;
         }
         (void)snprintf(session->refused, sizeof(session->refused),

@@ -21,18 +21,12 @@ struct sirix_sql_index {
     size_t slot_count; /* A power of two. */
 };
 
-static enum sirix_status no_memory(struct sirix_error *err)
-{
-    return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_LIMIT,
-                             "the join needs more memory than statements have");
-}
-
 enum sirix_status sirix_sql_index_new(struct sirix_sql_index **out_index, struct sirix_error *err)
 {
     struct sirix_sql_index *index = sqlite3_malloc(sizeof(*index));
 
     if (index == NULL) {
-        return no_memory(err);
+        return sirix_sql_no_memory(err);
     }
     *index = (struct sirix_sql_index){0};
     *out_index = index;
@@ -125,7 +119,7 @@ enum sirix_status sirix_sql_index_add(struct sirix_sql_index *index,
             cap > UINT32_MAX / 2 ? NULL : sqlite3_realloc64(index->entries, cap * sizeof(*grown));
 
         if (grown == NULL) {
-            return no_memory(err);
+            return sirix_sql_no_memory(err);
         }
         index->entries = grown;
         index->cap = cap;
@@ -142,7 +136,7 @@ enum sirix_status sirix_sql_index_finish(struct sirix_sql_index *index, struct s
     }
     index->slots = sqlite3_malloc64(index->slot_count * sizeof(*index->slots));
     if (index->slots == NULL) {
-        return no_memory(err);
+        return sirix_sql_no_memory(err);
     }
     memset(index->slots, 0, index->slot_count * sizeof(*index->slots));
     for (size_t i = index->count; i-- != 0;) {

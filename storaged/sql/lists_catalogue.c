@@ -72,8 +72,7 @@ static enum sirix_status begin_places(struct sirix_sql_list_scan *scan, struct s
     }
     struct place_at *at = sqlite3_malloc64(sizeof(*at));
     if (at == NULL) {
-        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_LIMIT,
-                                 "the statement needs more memory than it may have");
+        return sirix_sql_no_memory(err);
     }
     *at = (struct place_at){.facts = facts, .resource = facts == NULL ? NULL : facts->resources};
     scan->state = at;

@@ -6,7 +6,7 @@
 
 #include "sql/modules.h"
 
-enum { SET_UP_BYTES_MAX = 16 * 1024, PROGRESS_STEPS = 1000 };
+enum { SET_UP_BYTES_MAX = 16 * 1024, PROGRESS_STEPS = 100 };
 
 static enum sirix_status engine_failed(struct sirix_sql_session *session, const char *doing,
                                        struct sirix_error *err)
@@ -19,7 +19,10 @@ static enum sirix_status engine_failed(struct sirix_sql_session *session, const 
         }
         return session->error.status;
     }
-    return sirix_fail(err, code == SQLITE_NOMEM ? SIRIX_NO_MEMORY : SIRIX_INTERNAL, "%s: %s", doing,
+    if (code == SQLITE_NOMEM) {
+        return sirix_sql_no_memory(err);
+    }
+    return sirix_fail(err, SIRIX_INTERNAL, "%s: %s", doing,
                       session->db == NULL ? "no memory" : sqlite3_errmsg(session->db));
 }
 
@@ -133,9 +136,12 @@ enum sirix_status sirix_sql_connection_open(struct sirix_sql_session *session,
     if (rc != SQLITE_OK) {
         return engine_failed(session, "open a connection", err);
     }
-    rc = sqlite3_set_authorizer(session->db, sirix_sql_authorize, session);
+    rc = sirix_sql_functions_add(session->db);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_set_authorizer(session->db, sirix_sql_authorize, session);
+    }
     if (rc != SQLITE_OK) {
-        return engine_failed(session, "set the authorizer", err);
+        return engine_failed(session, "lock the connection", err);
     }
     enum sirix_status status = sirix_buf_append_str(
         &touch,

@@ -160,7 +160,8 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
             rows = ways[w].rows;
         }
     }
-    if ((number & WAY_MASK) == WAY_ALL && info->colUsed == 0) {
+    /* The arguments are known without a node. */
+    if ((number & WAY_MASK) == WAY_ALL && (info->colUsed & ((UINT64_C(1) << DATABASE) - 1)) == 0) {
         number |= WAY_COUNT;
     }
     info->idxFlags = rows <= 1 ? SQLITE_INDEX_SCAN_UNIQUE : 0;
@@ -211,8 +212,11 @@ static enum sirix_status advance(struct node_cursor *cursor, struct sirix_error 
     enum sirix_status status = SIRIX_OK;
 
     if (cursor->way == WAY_COUNT) {
+        const uint64_t step = session_of(cursor)->weighing ? cursor->left : 1;
+
         cursor->eof = cursor->left == 0;
-        cursor->left -= cursor->eof ? 0 : 1;
+        cursor->left -= cursor->eof ? 0 : step;
+        session_of(cursor)->weight = (int64_t)step;
         cursor->key++;
         return SIRIX_OK;
     }
@@ -474,7 +478,7 @@ static enum sirix_status value_cell(struct node_cursor *cursor, int column,
 static enum sirix_status cell_at(struct node_cursor *cursor, int column, struct sirix_sql_cell *out,
                                  struct sirix_error *err)
 {
-    enum sirix_status status = look(cursor, err);
+    enum sirix_status status = column >= DATABASE ? SIRIX_OK : look(cursor, err);
     uint64_t index = 0;
 
     if (status != SIRIX_OK) {

@@ -95,11 +95,11 @@ static enum sirix_status explain(struct sirix_sql_session *session, int rc, stru
         return refuse(err, SIRIX_REASON_SQL_REFUSED,
                       session->refused[0] == '\0' ? message : session->refused);
     }
-    if ((rc & 0xff) == SQLITE_TOOBIG || (rc & 0xff) == SQLITE_NOMEM) {
-        return refuse(err, SIRIX_REASON_SQL_LIMIT,
-                      (rc & 0xff) == SQLITE_NOMEM
-                          ? "the statement needs more memory than it may have"
-                          : message);
+    if ((rc & 0xff) == SQLITE_NOMEM) {
+        return sirix_sql_no_memory(err);
+    }
+    if ((rc & 0xff) == SQLITE_TOOBIG) {
+        return refuse(err, SIRIX_REASON_SQL_LIMIT, message);
     }
     if ((rc & 0xff) == SQLITE_READONLY) {
         return refuse(err, SIRIX_REASON_SQL_REFUSED, message);
@@ -184,6 +184,9 @@ static enum sirix_status prepare(struct sirix_sql_session *session, sqlite3_stmt
 
     while (status == SIRIX_OK) {
         bool made = false;
+
+        session->selects = 0;
+        session->counts = false;
         const int rc = sqlite3_prepare_v3(session->db, sql.len == 0 ? "" : sql.data, (int)sql.len,
                                           0, out_statement, out_tail);
 
@@ -399,6 +402,12 @@ static enum sirix_status run(struct sirix_sql_session *session, const struct sir
         statement = NULL;
         status = prepare(session, &statement, &tail, err);
     }
+    if (status == SIRIX_OK && session->selects == 1 && session->counts) {
+        (void)sqlite3_finalize(statement);
+        statement = NULL;
+        (void)sirix_sql_count_whole(session);
+        status = prepare(session, &statement, &tail, err);
+    }
     if (status == SIRIX_OK && session->facts_wanted) {
         const struct sirix_sql_facts *facts = NULL;
 
@@ -415,6 +424,19 @@ static enum sirix_status run(struct sirix_sql_session *session, const struct sir
         *out_end = end;
     }
     return status;
+}
+
+/* Asked where SQLite takes much memory: a statement that is over gets none. */
+static bool may_go_on(void *context)
+{
+    struct sirix_sql_session *session = context;
+    struct sirix_error err = {0};
+
+    if (sirix_sql_check(session, &err) == SIRIX_OK) {
+        return true;
+    }
+    (void)sirix_sql_failed(session, &err);
+    return false;
 }
 
 enum sirix_status sirix_sql_run_without(const struct sirix_request *request,
@@ -436,14 +458,25 @@ enum sirix_status sirix_sql_run_without(const struct sirix_request *request,
     if (status != SIRIX_OK) {
         return status;
     }
+    session.weight = 1;
+    session.budget = (struct sirix_sql_budget){
+        .limit = (layers_off & SIRIX_SQL_LAYER_LIMITS) != 0 ? SIZE_MAX : SIRIX_SQL_MEMORY_BYTES_MAX,
+        .go_on = may_go_on,
+        .context = &session,
+    };
     if (atomic_fetch_add(&running, 1) >= SIRIX_SQL_RUNNING_MAX) {
         (void)atomic_fetch_sub(&running, 1);
         return sirix_fail(err, SIRIX_EXHAUSTED, "%d statements are running, as many as may",
                           SIRIX_SQL_RUNNING_MAX);
     }
-    (void)sqlite3_hard_heap_limit64(SIRIX_SQL_MEMORY_BYTES_MAX);
     sirix_arena_init(&session.arena, SIRIX_SQL_ARENA_BYTES_MAX);
-    status = run(&session, sink, out_end, err);
+    status = sirix_sql_memory_install(err);
+    if (status == SIRIX_OK) {
+        struct sirix_sql_budget *before = sirix_sql_budget_swap(&session.budget);
+
+        status = run(&session, sink, out_end, err);
+        (void)sirix_sql_budget_swap(before);
+    }
     sirix_sql_session_close(&session);
     (void)atomic_fetch_sub(&running, 1);
     return status;

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "service/paths.h"
+#include "sql/memory.h"
 #include "sql/sql.h"
 #include "store/store.h"
 
@@ -77,6 +78,12 @@ struct sirix_sql_session {
     bool facts_known;
     bool facts_wanted; /* The text names a list that tells of them. */
     size_t created;    /* Tables made for this text. */
+    /* Counting: whole_count.c. */
+    unsigned selects;
+    bool counts;
+    bool weighing;  /* Scans may give one row for many. */
+    int64_t weight; /* Of the present row. */
+    struct sirix_sql_budget budget;
 };
 
 bool sirix_sql_visible(const struct sirix_sql_session *session, struct sirix_bytes database,

@@ -22,9 +22,9 @@
 
 enum {
     SIRIX_SQL_TEXT_BYTES_MAX = 64 * 1024,
-    SIRIX_SQL_VALUE_BYTES_MAX = 8 * 1024 * 1024,
+    SIRIX_SQL_VALUE_BYTES_MAX = 2 * 1024 * 1024,
     SIRIX_SQL_COLUMNS_MAX = 256,
-    SIRIX_SQL_MEMORY_BYTES_MAX = 256 * 1024 * 1024, /* Of all statements of the process. */
+    SIRIX_SQL_MEMORY_BYTES_MAX = 256 * 1024 * 1024, /* SQLite's, of one statement. */
     SIRIX_SQL_RUNNING_MAX = 16,                     /* Statements at once in a process. */
     SIRIX_SQL_TYPE_BYTES = 16,
 };

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LONG_BYTES = 64 * 1024 };
+
 /* --- A cursor ------------------------------------------------------------------------------------- */
 
 static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out_cursor)
@@ -72,9 +74,14 @@ static enum sirix_status cell_at(struct sirix_sql_table_cursor *cursor, int i,
     column->name.canonical = shape->member;
     status =
         sirix_sql_walk_member(&cursor->walk, &column->name, &column->guess, &node, &found, err);
-    return status == SIRIX_OK && found ? sirix_sql_cell_of(&cursor->walk.document, &node, true,
-                                                           &cursor->scratch, out_cell, err)
-                                       : status;
+    if (status == SIRIX_OK && found) {
+        status =
+            sirix_sql_cell_of(&cursor->walk.document, &node, true, &cursor->scratch, out_cell, err);
+    }
+    /* A long value is work that no step of the engine stands for. */
+    return status == SIRIX_OK && out_cell->value.bytes.len >= LONG_BYTES
+               ? sirix_sql_check(cursor->walk.session, err)
+               : status;
 }
 
 static enum sirix_status passes(struct sirix_sql_table_cursor *cursor, bool *out_passes,
@@ -341,6 +348,7 @@ static enum sirix_status begin(struct sirix_sql_table_cursor *cursor, const char
     }
     cursor->walk.counting =
         (cursor->plan & SIRIX_SQL_PLAN_COUNT) != 0 && table->shape->objects_only;
+    cursor->walk.weighing = cursor->walk.counting && table->vtab.session->weighing;
     cursor->counted = 0;
     if (status == SIRIX_OK && (cursor->plan & SIRIX_SQL_PLAN_NODE_KEY) != 0) {
         status = sirix_sql_walk_get(&cursor->walk, node_key, &pass, err);

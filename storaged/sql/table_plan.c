@@ -147,6 +147,14 @@ static bool append_codes(struct sirix_sql_plan *plan, const int *codes, size_t f
     return true;
 }
 
+/* What SQLite says for the revision, which needs no row; the last bit stands for all columns behind. */
+static sqlite3_uint64 revision_bit(const struct sirix_sql_table_vtab *table)
+{
+    enum { BITS = 63 };
+
+    return table->revision_column < BITS ? UINT64_C(1) << table->revision_column : 0;
+}
+
 int sirix_sql_table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     const struct sirix_sql_table_vtab *table = (struct sirix_sql_table_vtab *)vtab;
@@ -183,7 +191,7 @@ int sirix_sql_table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     if ((number & SIRIX_SQL_PLAN_PARENT_KEY) != 0) {
         rows = SELECTIVITY;
     }
-    if (filters == 0 && info->colUsed == 0) {
+    if (filters == 0 && (info->colUsed & ~revision_bit(table)) == 0) {
         number |= SIRIX_SQL_PLAN_COUNT;
     }
     rows = rows < 1 ? 1 : rows;

@@ -312,7 +312,8 @@ enum sirix_status sirix_sql_walk_next(struct sirix_sql_walk *walk, struct sirix_
         bool is = false;
 
         if (walk->counting && last && level->list.left != 0) {
-            level->list.left--;
+            walk->session->weight = walk->weighing ? (int64_t)level->list.left : 1;
+            level->list.left -= walk->weighing ? level->list.left : 1;
             return SIRIX_OK;
         }
         status = sirix_sql_touch(walk->session, err);

@@ -41,6 +41,7 @@ struct sirix_sql_walk {
     size_t first; /* The level that it began in. */
     size_t level;
     bool counting; /* Rows are counted and not looked at. */
+    bool weighing; /* ... and given all at once, an array at a time: session->weight. */
     bool done;
     struct sirix_sql_row row;
 };

@@ -64,8 +64,9 @@ class Reading(Asking):
                                 bytes_max=5000)
         self.assertEqual((len(rows), end.cut), (4, case.pb.SQL_CUT_BYTES))
 
-    def test_a_value_past_a_message_is_refused_and_the_next_call_answers(self):
-        self.refuse("RESOURCE_EXHAUSTED", "size_limit", "SELECT printf('%.5000000c', 'x')")
+    def test_a_row_past_a_message_is_refused_and_the_next_call_answers(self):
+        self.refuse("RESOURCE_EXHAUSTED", "size_limit",
+                    "SELECT x, x, x FROM (SELECT printf('%.2000000c', 'x') AS x)")
         self.assertEqual(self.ask("SELECT 1")[1], [(1,)])
 
 

@@ -1,0 +1,139 @@
+/* malloc with a count; the size of a piece is what malloc says it is. */
+#include "sql/memory.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+enum { LARGE_BYTES = 64 * 1024, ROUND_BYTES = 8 };
+
+static _Thread_local struct sirix_sql_budget *charged;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int installed = SQLITE_ERROR;
+
+/* Whether more bytes may be taken. */
+static bool may_take(size_t more)
+{
+    if (charged == NULL) {
+        return true;
+    }
+    if (more > charged->limit || charged->used > charged->limit - more) {
+        charged->exceeded = true;
+        return false;
+    }
+    return more < LARGE_BYTES || charged->go_on == NULL || charged->go_on(charged->context);
+}
+
+static void take(size_t bytes)
+{
+    if (charged != NULL) {
+        charged->used += bytes;
+        charged->used_max = charged->used > charged->used_max ? charged->used : charged->used_max;
+    }
+}
+
+/* What was allocated before the budget began may be freed under it. */
+static void give_back(size_t bytes)
+{
+    if (charged != NULL) {
+        charged->used -= bytes < charged->used ? bytes : charged->used;
+    }
+}
+
+static void *take_piece(int size)
+{
+    void *piece = size <= 0 || !may_take((size_t)size) ? NULL : malloc((size_t)size);
+
+    take(piece == NULL ? 0 : malloc_usable_size(piece));
+    return piece;
+}
+
+static void free_piece(void *piece)
+{
+    give_back(malloc_usable_size(piece));
+    free(piece);
+}
+
+static void *resize_piece(void *piece, int size)
+{
+    const size_t before = malloc_usable_size(piece);
+
+    if (size > 0 && (size_t)size > before && !may_take((size_t)size - before)) {
+        return NULL;
+    }
+    void *grown = realloc(piece, (size_t)size);
+    if (grown != NULL) {
+        give_back(before);
+        take(malloc_usable_size(grown));
+    }
+    return grown;
+}
+
+static int size_of_piece(void *piece)
+{
+    return (int)malloc_usable_size(piece);
+}
+
+static int round_up(int size)
+{
+    return (size + ROUND_BYTES - 1) & ~(ROUND_BYTES - 1);
+}
+
+static int begin(void *context)
+{
+    (void)context;
+    return SQLITE_OK;
+}
+
+static void end(void *context)
+{
+    (void)context;
+}
+
+static void install(void)
+{
+    static const sqlite3_mem_methods methods = {
+        .xMalloc = take_piece,
+        .xFree = free_piece,
+        .xRealloc = resize_piece,
+        .xSize = size_of_piece,
+        .xRoundup = round_up,
+        .xInit = begin,
+        .xShutdown = end,
+    };
+
+    /* Its own statistics take a lock for every allocation, and would count all statements together. */
+    installed = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    if (installed == SQLITE_OK) {
+        installed = sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+    }
+    if (installed == SQLITE_OK) {
+        installed = sqlite3_initialize();
+    }
+}
+
+enum sirix_status sirix_sql_memory_install(struct sirix_error *err)
+{
+    (void)pthread_once(&once, install);
+    return installed == SQLITE_OK
+               ? SIRIX_OK
+               : sirix_fail(err, installed == SQLITE_NOMEM ? SIRIX_NO_MEMORY : SIRIX_INTERNAL,
+                            "SQLite was in use before its memory could be counted");
+}
+
+struct sirix_sql_budget *sirix_sql_budget_swap(struct sirix_sql_budget *budget)
+{
+    struct sirix_sql_budget *before = charged;
+
+    charged = budget;
+    return before;
+}
+
+enum sirix_status sirix_sql_no_memory(struct sirix_error *err)
+{
+    return charged != NULL && charged->exceeded
+               ? sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_LIMIT,
+                                   "the statement needs more memory than it may have")
+               : sirix_fail(err, SIRIX_NO_MEMORY, "no memory for a statement");
+}
