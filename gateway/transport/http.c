@@ -2,7 +2,7 @@
 #include "transport/http.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/filter.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ enum {
     LOOK_MS = 1000,
     WRITE_GRACE_MS = 2000,
     WRITE_STEP_MS = 10,
+    ACCEPT_GRACE_MS = 50, /* What a handshake that has begun may take. */
     BACKLOG = 256,
     MS_PER_S = 1000,
     NS_PER_MS = 1000 * 1000,
@@ -266,26 +267,42 @@ static bool wait_for_idle(struct sirix_http *http, uint64_t timeout_ms)
 }
 
 /*
+ * Makes the system drop what asks for a new connection, while those that it is about to let in come in:
+ * whoever is dropped asks again in a second, and finds nobody here.
+ */
+static void drop_newcomers(int listen_fd)
+{
+    enum { FLAGS_AT = 13, SYN = 0x02, SYN_OR_ACK = 0x12 };
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FLAGS_AT),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SYN_OR_ACK),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYN, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    const struct sock_fprog program = {
+        .len = sizeof(code) / sizeof(code[0]),
+        .filter = code,
+    };
+
+    /* Without it, who comes in the moment of the end is sent away. */
+    (void)setsockopt(listen_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+/*
  * Stops accepting. Clients that the system has let in already are still served: they would take the
  * end of their connection for a lost answer.
  */
 static void stop_accepting(struct sirix_http *http)
 {
-    const MHD_socket listen_fd = MHD_quiesce_daemon(http->daemon);
-    struct sockaddr_storage from;
-    socklen_t len = sizeof(from);
-    int fd = -1;
+    const struct timespec grace = {.tv_nsec = (long)ACCEPT_GRACE_MS * NS_PER_MS};
 
-    if (listen_fd == MHD_INVALID_SOCKET) {
-        return;
+    drop_newcomers(http->listen_fd);
+    (void)nanosleep(&grace, NULL);
+    const MHD_socket listen_fd = MHD_quiesce_daemon(http->daemon);
+    if (listen_fd != MHD_INVALID_SOCKET) {
+        (void)close(listen_fd);
     }
-    (void)fcntl(listen_fd, F_SETFL, O_NONBLOCK);
-    while ((fd = accept4(listen_fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC)) >= 0) {
-        /* The library closes what it does not take. */
-        (void)MHD_add_connection(http->daemon, fd, (struct sockaddr *)&from, len);
-        len = sizeof(from);
-    }
-    (void)close(listen_fd);
 }
 
 /* Lets requests finish, or makes them; false: one does not end. */
@@ -347,6 +364,7 @@ static enum sirix_status serve(struct sirix_http *http, struct sirix_error *err)
         (void)close(listen_fd);
         return status;
     }
+    http->listen_fd = listen_fd;
     tell_ready(http, listen_fd);
     watch(http);
     if (!drain(http)) {

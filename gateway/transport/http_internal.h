@@ -27,6 +27,7 @@ struct sirix_http {
     struct sirix_http_options options; /* With all constants filled in. */
     struct sirix_http_address address;
     struct MHD_Daemon *daemon;
+    int listen_fd; /* The daemon's, while it accepts. */
     struct sirix_connections connections;
     atomic_size_t waiting_bytes;
     pthread_mutex_t mutex; /* Of what follows. */
