@@ -18,6 +18,8 @@
 #include <string.h>
 
 #include "engine.h"
+#include "query/function/function.h"
+#include "query/node/functions.h"
 
 struct page {
     struct engine engine;
@@ -170,10 +172,77 @@ static void every_example_gives_its_result(void **state)
     assert_int_equal(failures, 0);
 }
 
+/* Whether a line of the page begins with `prefix:name( in backquotes, or lists the name behind one. */
+static bool is_shown(const char *page, const struct sirix_function *function)
+{
+    const char *prefix = sirix_function_ns_prefix(function->ns);
+    char heading[200];
+    char listed[200];
+    const char *line = NULL;
+
+    (void)snprintf(heading, sizeof(heading), "\n`%s:%s(", prefix, function->name);
+    if (strstr(page, heading) != NULL) {
+        return true;
+    }
+    if (function->ns == SIRIX_NS_XS) { /* All constructors have one paragraph. */
+        (void)snprintf(heading, sizeof(heading), "\n`xs:integer(");
+        (void)snprintf(listed, sizeof(listed), " %s", function->name);
+    } else {
+        (void)snprintf(heading, sizeof(heading), "\n`%s:", prefix);
+        (void)snprintf(listed, sizeof(listed), "%s:%s", prefix, function->name);
+    }
+    for (line = strstr(page, heading); line != NULL; line = strstr(line + 1, heading)) {
+        const char *end = strchr(line + 1, '\n');
+
+        for (const char *at = strstr(line, listed); at != NULL && at < end;
+             at = strstr(at + 1, listed)) {
+            if (strchr(",. `", at[strlen(listed)]) != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void every_function_has_a_line_and_an_example(void **state)
+{
+    struct sirix_function_table tables[SIRIX_FUNCTION_LIBRARY_TABLES + 8];
+    size_t count = sirix_function_library(tables);
+    char *page = NULL;
+    size_t len = 0;
+    unsigned missing = 0;
+    unsigned functions = 0;
+    FILE *file = fopen(SIRIX_QUERY_DOCS, "rb");
+
+    (void)state;
+    tables[count++] = sirix_store_open_functions;
+    tables[count++] = sirix_store_node_functions;
+    tables[count++] = sirix_store_time_functions;
+    tables[count++] = sirix_store_diff_functions;
+    assert_non_null(file);
+    assert_true(getdelim(&page, &len, '\0', file) > 0);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < tables[i].count; j++) {
+            functions++;
+            if (!is_shown(page, &tables[i].functions[j])) {
+                missing++;
+                print_message("docs/query.md does not show %s:%s\n",
+                              sirix_function_ns_prefix(tables[i].functions[j].ns),
+                              tables[i].functions[j].name);
+            }
+        }
+    }
+    free(page);
+    (void)fclose(file);
+    print_message("%u rows of functions\n", functions);
+    assert_int_equal(missing, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_example_gives_its_result),
+        cmocka_unit_test(every_function_has_a_line_and_an_example),
     };
 
     return cmocka_run_group_tests_name("query_docs", tests, NULL, NULL);

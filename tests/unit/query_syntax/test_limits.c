@@ -118,6 +118,7 @@ static void what_nests_or_is_long_ends_in_a_named_limit(void **state)
         {"", "text {", 50000, "1", "}", "query.nesting"},
         {"", "insert json ", 50000, "1", NULL, "query.nesting"},
         {"1", "+1", 600000, "", NULL, "query.text"},
+        {"'", "0123456789", 1048576, "'", NULL, "query.text"},
         {"1", "+1", 500000, "", NULL, "query.nodes"},
         {"$a", "|$a", 100000, "", NULL, NULL},
         {"1", "!1", 100000, "", NULL, NULL},
