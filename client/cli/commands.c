@@ -19,7 +19,7 @@ const struct sirixctl_command *const sirixctl_commands[] = {
     &sirixctl_sql,           &sirixctl_verify,
     &sirixctl_backup,        &sirixctl_restore,
     &sirixctl_status,        &sirixctl_top,
-    &sirixctl_completion,
+    &sirixctl_completion,    &sirixctl_watch,
 };
 
 static const struct sirixctl_flag common_flags[] = {

@@ -173,6 +173,46 @@ enum sirix_status sirix_service_history(const struct sirix_request *request,
     return status;
 }
 
+/* --- One revision ------------------------------------------------------------------------------- */
+
+struct one {
+    struct branch_names names;
+    struct sirix_arena *arena;
+    struct sirix_revision_info *info;
+};
+
+static enum sirix_status visit_one(void *context, const struct sirix_record *record,
+                                   uint64_t address, bool *stop, struct sirix_error *err)
+{
+    struct one *one = context;
+
+    (void)address;
+    *stop = true;
+    return fill_info(record, &one->names, one->arena, one->info, err);
+}
+
+enum sirix_status sirix_revision_info_read(struct sirix_target *target, uint64_t revision,
+                                           struct sirix_arena *arena,
+                                           struct sirix_revision_info *out_info,
+                                           struct sirix_error *err)
+{
+    const struct sirix_view_request which = {.which = SIRIX_VIEW_WHICH_REVISION,
+                                             .revision = revision};
+    struct sirix_revision_info info = {0};
+    struct one one = {.names = {.target = target}, .arena = arena, .info = &info};
+    struct sirix_view view = {0};
+
+    enum sirix_status status = sirix_target_view(target, &which, "view", &view, err);
+    if (status == SIRIX_OK) {
+        status = sirix_view_history(&view, target->reader, visit_one, &one, err);
+        sirix_view_close(&view);
+    }
+    if (status == SIRIX_OK) {
+        *out_info = info;
+    }
+    return status;
+}
+
 /* --- Of a node ---------------------------------------------------------------------------------- */
 
 struct node_page {

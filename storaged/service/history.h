@@ -45,6 +45,12 @@ enum sirix_status sirix_service_history(const struct sirix_request *request,
                                         struct sirix_history *out_history,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* One revision, by its number; texts in the arena. Errors as those of sirix_target_view(). */
+enum sirix_status sirix_revision_info_read(struct sirix_target *target, uint64_t revision,
+                                           struct sirix_arena *arena,
+                                           struct sirix_revision_info *out_info,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+
 enum sirix_node_change {
     SIRIX_NODE_CHANGE_NONE,
     SIRIX_NODE_CHANGE_INSERT,

@@ -342,6 +342,9 @@ static enum sirix_status commit(struct sirix_query_update *update, struct sirix_
     if (status != SIRIX_OK) {
         return sirix_query_session_fail(status, &failed, err);
     }
+    for (size_t i = 1; i < update->write_count; i++) {
+        sirix_write_tell(&update->writes[i]);
+    }
     take_results(update);
     return SIRIX_OK;
 }

@@ -8,8 +8,20 @@
 
 #include "base/name.h"
 #include "service/idempotency.h"
+#include "service/watch.h"
 
 enum { FIELD_BYTES = 64, SWEEP_BRANCHES_MAX = 100 };
+
+/* A commit whose outcome was not known has been made or not: now it shows. */
+static void on_opened(void *context, const char *database, const struct sirix_recovery *recovery)
+{
+    struct sirix_service *service = context;
+
+    sirix_watch_hub_tell(service->watches, database, NULL, false);
+    if (service->opened != NULL) {
+        service->opened(service->context, database, recovery);
+    }
+}
 
 enum sirix_status sirix_service_open(const struct sirix_service_options *options,
                                      struct sirix_service **out_service, struct sirix_error *err)
@@ -21,8 +33,13 @@ enum sirix_status sirix_service_open(const struct sirix_service_options *options
     }
     service->clock = options->clock != NULL ? options->clock : sirix_clock_system();
     service->dir = strdup(options->dir);
+    service->opened = options->opened;
+    service->context = options->context;
     enum sirix_status status =
         service->dir == NULL ? sirix_fail(err, SIRIX_NO_MEMORY, "allocate the service") : SIRIX_OK;
+    if (status == SIRIX_OK) {
+        status = sirix_watch_hub_new(&service->watches, err);
+    }
     if (status == SIRIX_OK) {
         status = sirix_committer_pool_start(0, &service->committers, err);
     }
@@ -36,8 +53,8 @@ enum sirix_status sirix_service_open(const struct sirix_service_options *options
                                                          : SIRIX_DATABASES_OPEN_DEFAULT,
             .idle_close_ms =
                 options->idle_close_ms != 0 ? options->idle_close_ms : SIRIX_IDLE_CLOSE_DEFAULT_MS,
-            .opened = options->opened,
-            .context = options->context,
+            .opened = on_opened,
+            .context = service,
         };
         status = sirix_registry_open(&registry, &service->registry, err);
     }
@@ -69,6 +86,7 @@ void sirix_service_close(struct sirix_service *service)
         sirix_committer_pool_stop(service->committers);
     }
     sirix_idempotency_free(service->idempotency);
+    sirix_watch_hub_free(service->watches);
     free(service->dir);
     free(service);
 }

@@ -27,6 +27,7 @@
 
 struct sirix_idempotency;
 struct sirix_scope;
+struct sirix_watch_hub;
 
 enum {
     SIRIX_WRITE_QUEUE_DEFAULT_MS = 5000,
@@ -53,6 +54,9 @@ struct sirix_service {
     struct sirix_registry *registry;
     struct sirix_turns *turns;
     struct sirix_idempotency *idempotency;
+    struct sirix_watch_hub *watches;
+    sirix_registry_opened_fn opened; /* Of the options. */
+    void *context;
     char *dir;
     _Atomic uint64_t commits;
 };

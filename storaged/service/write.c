@@ -7,6 +7,7 @@
 
 #include "base/name.h"
 #include "base/utf8.h"
+#include "service/watch.h"
 
 enum { CLAIMED = '~', TRUSTED = ':' };
 
@@ -433,10 +434,17 @@ enum sirix_status sirix_write_replay(struct sirix_write *write, bool *out_replay
     return status;
 }
 
+void sirix_write_tell(const struct sirix_write *write)
+{
+    sirix_watch_hub_tell(write->request.service->watches, sirix_handle_name(write->target.handle),
+                         sirix_resource_name(write->target.resource), false);
+}
+
 enum sirix_status sirix_write_ended(struct sirix_write *write, enum sirix_status status)
 {
     if (status == SIRIX_OK) {
         (void)atomic_fetch_add(&write->request.service->commits, 1);
+        sirix_write_tell(write);
     } else if (status == SIRIX_OUTCOME_UNKNOWN || status == SIRIX_UNAVAILABLE) {
         sirix_handle_suspect(write->target.handle);
     }

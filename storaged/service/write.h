@@ -147,10 +147,13 @@ enum sirix_status sirix_write_replay_all(struct sirix_write *write, struct sirix
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
- * To be told how a commit ended: counts it, and marks the database where the outcome is unknown.
+ * To be told how a commit ended: counts it, tells who watches, and marks the database where the outcome is unknown.
  * Returns status.
  */
 enum sirix_status sirix_write_ended(struct sirix_write *write, enum sirix_status status);
+
+/* Tells the watches of a revision that another write's commit has made: a query changes several at once. */
+void sirix_write_tell(const struct sirix_write *write);
 
 /* Gives the turn and the resource back. Not while it waits. NULL-safe on a zeroed write. */
 void sirix_write_close(struct sirix_write *write);

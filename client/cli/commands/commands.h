@@ -34,6 +34,7 @@ extern const struct sirixctl_command sirixctl_status;
 extern const struct sirixctl_command sirixctl_top;
 extern const struct sirixctl_command sirixctl_backup;
 extern const struct sirixctl_command sirixctl_restore;
+extern const struct sirixctl_command sirixctl_watch;
 extern const struct sirixctl_command sirixctl_completion;
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/pages.h"
+#include "cli/revision.h"
 
 enum own_flag { FLAG_BRANCH, FLAG_COUNT };
 
@@ -12,47 +13,6 @@ static const struct sirixctl_flag own_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "of this branch instead of main"},
     [FLAG_COUNT] = {"count", "N", "so many, newest first (default 20)"},
 };
-
-static void json_revision(struct sirixctl_json *json, const struct sirix_revision_info *info)
-{
-    sirixctl_json_u64(json, "revision", info->revision);
-    sirixctl_json_u64(json, "parentRevision", info->parent_revision);
-    sirixctl_json_str(json, "branch", info->branch);
-    sirixctl_json_time(json, "timestamp", info->timestamp_us);
-    sirixctl_json_text(json, "author", info->author);
-    sirixctl_json_text(json, "onBehalfOf", info->on_behalf_of);
-    sirixctl_json_text(json, "message", info->message);
-    if (info->reverted_to != 0) {
-        sirixctl_json_u64(json, "revertedTo", info->reverted_to);
-    }
-    sirixctl_json_u64(json, "nodeCount", info->node_count);
-}
-
-static void print_revision(struct sirixctl_out *out, const struct sirix_revision_info *info)
-{
-    sirixctl_out_colour(out, SIRIXCTL_COLOUR_YELLOW);
-    sirixctl_out_printf(out, "%" PRIu64, info->revision);
-    sirixctl_out_colour(out, SIRIXCTL_COLOUR_NONE);
-    sirixctl_out_printf(out, "  ");
-    sirixctl_out_time(out, info->timestamp_us);
-    sirixctl_out_printf(out, "  ");
-    sirixctl_out_text(out, info->author);
-    if (info->on_behalf_of.len != 0) {
-        sirixctl_out_printf(out, " for ");
-        sirixctl_out_text(out, info->on_behalf_of);
-    }
-    if (info->branch[0] != '\0') {
-        sirixctl_out_printf(out, "  ");
-        sirixctl_out_str(out, info->branch);
-    }
-    if (info->reverted_to != 0) {
-        sirixctl_out_printf(out, "  revert to %" PRIu64, info->reverted_to);
-    }
-    if (info->message.len != 0) {
-        sirixctl_out_printf(out, "  ");
-        sirixctl_out_text(out, info->message);
-    }
-}
 
 static enum sirix_status fetch_revisions(struct sirixctl *ctl, void *context,
                                          const struct sirix_page *page,
@@ -72,13 +32,13 @@ static enum sirix_status fetch_revisions(struct sirixctl *ctl, void *context,
 static void show_revision_json(struct sirixctl_json *json, const void *items, size_t index)
 {
     sirixctl_json_object(json, NULL);
-    json_revision(json, (const struct sirix_revision_info *)items + index);
+    sirixctl_json_revision(json, (const struct sirix_revision_info *)items + index);
     sirixctl_json_object_end(json);
 }
 
 static void show_revision(struct sirixctl_out *out, const void *items, size_t index)
 {
-    print_revision(out, (const struct sirix_revision_info *)items + index);
+    sirixctl_out_revision(out, (const struct sirix_revision_info *)items + index);
     sirixctl_out_printf(out, "\n");
 }
 
@@ -109,7 +69,7 @@ static void show_entry_json(struct sirixctl_json *json, const void *items, size_
         (const struct sirix_node_history_entry *)items + index;
 
     sirixctl_json_object(json, NULL);
-    json_revision(json, &entry->revision);
+    sirixctl_json_revision(json, &entry->revision);
     sirixctl_json_str(json, "change", sirix_change_kind_name(entry->change));
     sirixctl_json_str(json, "kind", sirix_node_type_name(entry->type));
     /* A value that was cut is no JSON value any more, so it is told as text. */
@@ -129,7 +89,7 @@ static void show_entry(struct sirixctl_out *out, const void *items, size_t index
     const struct sirix_node_history_entry *entry =
         (const struct sirix_node_history_entry *)items + index;
 
-    print_revision(out, &entry->revision);
+    sirixctl_out_revision(out, &entry->revision);
     sirixctl_out_printf(out, "\n    %s  ", sirix_change_kind_name(entry->change));
     sirixctl_out_text(out, entry->value);
     sirixctl_out_printf(out, "%s\n", entry->cut ? " ..." : "");

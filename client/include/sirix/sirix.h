@@ -42,6 +42,7 @@
 #include "sirix/query.h"
 #include "sirix/read.h"
 #include "sirix/sql.h"
+#include "sirix/watch.h"
 #include "sirix/write.h"
 
 #endif

@@ -36,7 +36,8 @@
     X(VERIFY, Verify, false, true)                                                                 \
     X(BACKUP, Backup, false, true)                                                                 \
     X(RESTORE, Restore, true, true)                                                                \
-    X(ATTACH, Attach, false, true)
+    X(ATTACH, Attach, false, true)                                                                 \
+    X(WATCH, Watch, false, true)
 
 enum sirix_method {
 #define SIRIX_X(upper, name, writes, streams) SIRIX_METHOD_##upper,

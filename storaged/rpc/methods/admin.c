@@ -190,7 +190,11 @@ enum sirix_status sirix_rpc_storage_reload_principals(struct sirix_rpc_storage *
         return sirix_fail(err, SIRIX_PRECONDITION,
                           "the server was started without a file of principals (--principals)");
     }
-    return sirix_principal_store_reload(storage->principals, out_count, err);
+    enum sirix_status status = sirix_principal_store_reload(storage->principals, out_count, err);
+    if (status == SIRIX_OK) {
+        sirix_rpc_server_wake_path(storage->server, SIRIX_RPC_STORAGE_PATH("Watch"));
+    }
+    return status;
 }
 
 static enum sirix_status reload_start(struct sirix_rpc_call *call, void *state,

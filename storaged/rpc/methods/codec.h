@@ -122,6 +122,10 @@ enum sirix_status sirix_rpc_place(const Sirix__Storage__V1__Place *message, cons
 
 void sirix_rpc_write_result(const struct sirix_write_result *result,
                             Sirix__Storage__V1__WriteResult *out_message);
+/* info outlives the message. */
+struct sirix_revision_info;
+void sirix_rpc_revision_info(const struct sirix_revision_info *info,
+                             Sirix__Storage__V1__RevisionInfo *message);
 Sirix__Storage__V1__NodeKind sirix_rpc_kind(enum sirix_value_kind kind);
 /* Of a struct sirix_branch_item and a struct sirix_snapshot_item, as a page's fill. */
 void sirix_rpc_branch(const void *branch, void *out_branch);

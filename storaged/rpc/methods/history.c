@@ -3,8 +3,8 @@
 
 #include "rpc/methods/codec.h"
 
-static void info_message(const struct sirix_revision_info *info,
-                         Sirix__Storage__V1__RevisionInfo *message)
+void sirix_rpc_revision_info(const struct sirix_revision_info *info,
+                             Sirix__Storage__V1__RevisionInfo *message)
 {
     sirix__storage__v1__revision_info__init(message);
     message->revision = info->revision;
@@ -50,7 +50,7 @@ static enum sirix_status history(struct sirix_rpc_call *call, void *state,
         return status;
     }
     for (size_t i = 0; i < page.count; i++) {
-        info_message(&page.revisions[i], list[i]);
+        sirix_rpc_revision_info(&page.revisions[i], list[i]);
     }
     answer.n_revisions = page.count;
     answer.revisions = (Sirix__Storage__V1__RevisionInfo **)list;
@@ -112,7 +112,7 @@ static enum sirix_status node_history(struct sirix_rpc_call *call, void *state,
     }
     for (size_t i = 0; i < page.count; i++) {
         Sirix__Storage__V1__NodeHistoryEntry *entry = list[i];
-        info_message(&page.entries[i].revision, info_list[i]);
+        sirix_rpc_revision_info(&page.entries[i].revision, info_list[i]);
         sirix__storage__v1__node_history_entry__init(entry);
         entry->revision = info_list[i];
         entry->change = change_kind(page.entries[i].change);

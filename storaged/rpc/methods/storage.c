@@ -10,6 +10,7 @@ static const struct sirix_rpc_method *const tables[] = {
     sirix_rpc_history_methods, sirix_rpc_apply_methods,     sirix_rpc_import_methods,
     sirix_rpc_label_methods,   sirix_rpc_verify_methods,    sirix_rpc_diff_methods,
     sirix_rpc_query_methods,   sirix_rpc_sql_methods,       sirix_rpc_backup_methods,
+    sirix_rpc_watch_methods,
 };
 
 enum sirix_status sirix_rpc_storage_new(struct sirix_rpc_server *server,

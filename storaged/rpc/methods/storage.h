@@ -41,6 +41,7 @@ extern const struct sirix_rpc_method sirix_rpc_query_methods[];
 extern const struct sirix_rpc_method sirix_rpc_verify_methods[];
 extern const struct sirix_rpc_method sirix_rpc_sql_methods[];
 extern const struct sirix_rpc_method sirix_rpc_backup_methods[];
+extern const struct sirix_rpc_method sirix_rpc_watch_methods[];
 
 #define SIRIX_RPC_STORAGE_PATH(name) "/sirix.storage.v1.Storage/" name
 

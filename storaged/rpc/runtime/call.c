@@ -60,6 +60,15 @@ void sirix_rpc_call_ref(struct sirix_rpc_call *call)
     (void)atomic_fetch_add_explicit(&call->refs, 1, memory_order_relaxed);
 }
 
+bool sirix_rpc_call_try_ref(struct sirix_rpc_call *call)
+{
+    unsigned refs = atomic_load(&call->refs);
+
+    while (refs != 0 && !atomic_compare_exchange_weak(&call->refs, &refs, refs + 1)) {
+    }
+    return refs != 0;
+}
+
 /* Counts a call; one that is `served` also takes part in wakes and drains. */
 void sirix_rpc_call_enter(struct sirix_rpc_call *call, bool served)
 {
@@ -353,6 +362,14 @@ const struct sirix_cancel *sirix_rpc_call_cancel(const struct sirix_rpc_call *ca
 void sirix_rpc_call_wake(struct sirix_rpc_call *call)
 {
     sirix_rpc_call_post(call, SIRIX_RPC_EVENT_WAKE);
+}
+
+void sirix_rpc_call_try_wake(struct sirix_rpc_call *call)
+{
+    if (sirix_rpc_call_try_ref(call)) {
+        sirix_rpc_call_wake(call);
+        sirix_rpc_call_unref(call);
+    }
 }
 
 /* --- Turns -------------------------------------------------------------------------------------- */

@@ -111,6 +111,12 @@ const struct sirix_cancel *sirix_rpc_call_cancel(const struct sirix_rpc_call *ca
  */
 void sirix_rpc_call_wake(struct sirix_rpc_call *call);
 
+/*
+ * The same of a call that may be past its end, as long as its memory is there: until `ended` returns.
+ * Does nothing to one that is past it.
+ */
+void sirix_rpc_call_try_wake(struct sirix_rpc_call *call);
+
 /* Keeps the call's memory alive beyond its end, until _unref. */
 void sirix_rpc_call_ref(struct sirix_rpc_call *call);
 void sirix_rpc_call_unref(struct sirix_rpc_call *call);

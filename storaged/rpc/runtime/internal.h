@@ -132,6 +132,9 @@ struct sirix_rpc_call {
 void sirix_rpc_tag_release(struct sirix_rpc_tag *tag);
 void sirix_rpc_tag_acquire(struct sirix_rpc_tag *tag);
 
+/* A reference to a call whose memory is there; false: its last one is gone, and it must not come back. */
+bool sirix_rpc_call_try_ref(struct sirix_rpc_call *call);
+
 /* Gives a call the events; schedules a turn unless one is under way. */
 void sirix_rpc_call_post(struct sirix_rpc_call *call, unsigned events);
 

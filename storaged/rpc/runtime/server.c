@@ -326,13 +326,7 @@ enum sirix_status sirix_rpc_server_start(struct sirix_rpc_server *server, struct
  */
 static struct sirix_rpc_call *hold_next(struct sirix_rpc_call *call)
 {
-    while (call != NULL) {
-        unsigned refs = atomic_load(&call->refs);
-        while (refs != 0 && !atomic_compare_exchange_weak(&call->refs, &refs, refs + 1)) {
-        }
-        if (refs != 0) {
-            break;
-        }
+    while (call != NULL && !sirix_rpc_call_try_ref(call)) {
         call = call->next;
     }
     return call;

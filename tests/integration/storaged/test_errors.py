@@ -302,7 +302,8 @@ class Readers(case.DaemonCase):
                  "ReadNode": place, "ReadDocument": place, "History": place,
                  "NodeHistory": dict(place, node_key=1), "Diff": place, "ListSnapshots": place,
                  "ListBranches": place, "Status": {}, "Verify": {"database": b"db"}, "Attach": {},
-                 "Query": {"query": b"1"}, "Sql": {"sql": b"SELECT 1"}}
+                 "Query": {"query": b"1"}, "Sql": {"sql": b"SELECT 1"},
+                 "Watch": {"database": b"db"}}
         methods = {m.name for m in case.pb.DESCRIPTOR.services_by_name["Storage"].methods}
         self.assertEqual(methods, writes | set(reads))
         for method in writes:
@@ -312,7 +313,7 @@ class Readers(case.DaemonCase):
                          metadata=(("authorization", "Bearer owner"),))
         for method, fields in reads.items():
             answer = getattr(reader, method)(**fields)
-            if method == "Attach":
+            if method in ("Attach", "Watch"):
                 next(answer)
                 answer.cancel()
             elif not hasattr(answer, "SerializeToString"):

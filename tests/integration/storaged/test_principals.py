@@ -50,6 +50,7 @@ CALLS = {
     "Attach": ("reader", {}),
     "Backup": ("operator", {"database": b"db"}),
     "Restore": ("operator", None),
+    "Watch": ("reader", {"database": b"db"}),
     "ReloadPrincipals": ("operator", {}),
 }
 LASTING = ("Attach", "Watch")
@@ -420,6 +421,18 @@ class Reloading(Guarded):
                                    name=b"after"), ("PERMISSION_DENIED", "read_only"))
         self.write(self.lines())
         self.again("call")
+
+    def test_a_watch_ends_so_that_it_is_asked_for_again(self):
+        client = self.client(self.tokens["reader"])
+        stream = client.Watch(database=b"db", timeout=60)
+        self.assertTrue(next(stream).HasField("start"))
+        owner = self.owner.Watch(database=b"db", timeout=60)
+        self.assertTrue(next(owner).HasField("start"))
+        self.again("call")
+        self.assertEqual(self.code(lambda: stream), ("UNAVAILABLE", "credentials"))
+        self.owner.CreateResource(database=b"db", resource=b"watched")
+        self.assertEqual(next(owner).events.events[0].resource, b"watched")
+        owner.cancel()
 
     def test_a_wrong_file_changes_nothing(self):
         good = self.tokens["reader"]

@@ -118,6 +118,17 @@ void sirix_rpc_call_wake(struct sirix_rpc_call *call)
     (void)pthread_mutex_unlock(&call_lock);
 }
 
+void sirix_rpc_call_try_wake(struct sirix_rpc_call *call)
+{
+    (void)call;
+}
+
+void sirix_rpc_server_wake_path(struct sirix_rpc_server *server, const char *path)
+{
+    (void)server;
+    (void)path;
+}
+
 void sirix_rpc_call_ref(struct sirix_rpc_call *call)
 {
     (void)pthread_mutex_lock(&call_lock);
