@@ -114,6 +114,7 @@ static void put_flags(struct printer *printer, const struct sirix_plan *node)
         {SIRIX_PLAN_JSONIQ, "positions from 1"},
         {SIRIX_PLAN_MEMBER_FROM_0, "positions from 0"},
         {SIRIX_PLAN_EARLY, "early"},
+        {SIRIX_PLAN_OF_ITEM, "of the table"},
     };
     bool is_first = true;
 
@@ -159,7 +160,7 @@ static void put_order(struct printer *printer, const struct sirix_plan *node)
 {
     if (node->number != 0) {
         putf(printer, " (heap of the first %" PRIu64 ")", node->number);
-    } else if ((node->flags & SIRIX_PLAN_ONE_EACH) != 0) {
+    } else if ((node->flags & (SIRIX_PLAN_ONE_EACH | SIRIX_PLAN_ONE_OR_NONE)) != 0) {
         put(printer, " (heap where few are asked for, else sort)");
     } else {
         put(printer, " (sort)");

@@ -42,14 +42,15 @@
  *   FLWOR              clause+, return.     Clauses: FOR LET WHERE GROUP ORDER COUNT WINDOW
  *   FOR                e; slot, type?, position_slot?, flags ALLOWING_EMPTY, UNWRAP. A join that the
  *                      rewrite has found: inner_key reads its slot and nothing else of the tuple, outer_key
- *                      the tuple and not its slot, e neither; a WHERE behind it wants them equal
+ *                      the tuple and not its slot, e neither; number clauses behind it a WHERE wants
+ *                      them equal
  *   LET                e; slot, type?
- *   WHERE              e; flag EARLY: a copy of one that comes later
+ *   WHERE              e; flags EARLY: a copy of one that comes later, OF_ITEM
  *   GROUP              GROUP_KEY*;          GROUP_KEY: e?; slot; e is missing: the slot's own value.
  *                      rest[]: slots that become sequences (bound before in this FLWOR, no keys)
  *   ORDER              ORDER_KEY*;          ORDER_KEY: e; flags DESCENDING, EMPTY_GREATEST
- *                      bound[]: slots that a tuple consists of; flag ONE_EACH; number: no more tuples than
- *                      these are looked at, as far as the plan tells (0: it does not)
+ *                      bound[]: slots that a tuple consists of; flags ONE_EACH, ONE_OR_NONE; number: no
+ *                      more tuples than these are looked at, as far as the plan tells (0: it does not)
  *   COUNT              slot
  *   WINDOW             e, EDGE, EDGE?; slot, type?, flags SLIDING.  EDGE: when; slot?, position_slot?,
  *                      previous_slot?, next_slot?; flags ONLY
@@ -208,7 +209,9 @@ enum {
     SIRIX_PLAN_MEMBER_FROM_0 = 1u << 13,   /* MEMBER after xquery version. */
     SIRIX_PLAN_EARLY = 1u << 14,           /* WHERE: if it fails, the tuple passes. */
     SIRIX_PLAN_HOLDS_SEQUENCES = 1u << 15, /* OBJECT, ARRAY: of XQuery, which hold sequences. */
-    SIRIX_PLAN_ONE_EACH = 1u << 16, /* ORDER, the last clause: each tuple becomes one item. */
+    SIRIX_PLAN_ONE_EACH = 1u << 16,    /* ORDER, the last clause: each tuple becomes one item. */
+    SIRIX_PLAN_ONE_OR_NONE = 1u << 17, /* The same, or none: where the return finds nothing. */
+    SIRIX_PLAN_OF_ITEM = 1u << 18,     /* WHERE behind a join's FOR: reads its slot alone. */
 };
 
 #define SIRIX_PLAN_NO_SLOT UINT32_MAX

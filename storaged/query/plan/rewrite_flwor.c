@@ -329,6 +329,24 @@ static bool joins(const struct sirix_plan *condition, const struct slots *tuple,
     return false;
 }
 
+/* Conditions that ask for the items of a join alone decide about them while the table is made. */
+static void mark_of_item(const struct clauses *clauses, uint32_t at, const struct slots *tuple)
+{
+    const struct sirix_plan *clause = clauses->list[at];
+
+    for (uint32_t i = at + 1; i < clauses->count && clauses->list[i]->kind == SIRIX_PLAN_WHERE;
+         i++) {
+        struct slots asked = {{0}};
+        unsigned nodes = 0;
+
+        if ((clauses->list[i]->flags & SIRIX_PLAN_EARLY) == 0 && reads(clauses->list[i], &asked) &&
+            has_slot(&asked, clause->slot) && !meet(&asked, tuple) &&
+            is_cheap(clauses->list[i], &nodes)) {
+            clauses->list[i]->flags |= SIRIX_PLAN_OF_ITEM;
+        }
+    }
+}
+
 static void find_join(const struct clauses *clauses, uint32_t at)
 {
     struct sirix_plan *clause = clauses->list[at];
@@ -344,6 +362,8 @@ static void find_join(const struct clauses *clauses, uint32_t at)
     for (uint32_t i = at + 1; i < clauses->count && clauses->list[i]->kind == SIRIX_PLAN_WHERE;
          i++) {
         if (joins(clauses->list[i]->children[0], &tuple, clause)) {
+            clause->number = i - at;
+            mark_of_item(clauses, at, &tuple);
             return;
         }
     }
@@ -351,10 +371,9 @@ static void find_join(const struct clauses *clauses, uint32_t at)
 
 /* --- Limits --------------------------------------------------------------------------------------- */
 
-/* Whether the return gives exactly one item for each tuple, whatever happens. */
-static bool gives_one(const struct sirix_plan *flwor)
+/* Whether an expression gives exactly one item for each tuple, whatever happens. */
+static bool gives_one(const struct sirix_plan *flwor, const struct sirix_plan *result)
 {
-    const struct sirix_plan *result = flwor->children[flwor->child_count - 1];
     bool one = false;
 
     switch ((enum sirix_plan_kind)result->kind) {
@@ -385,6 +404,32 @@ static bool gives_one(const struct sirix_plan *flwor)
     return one;
 }
 
+/* $x.a, $x.a.b of such a variable: one item or none, and asking twice costs little. */
+static bool gives_one_or_none(const struct sirix_plan *flwor, const struct sirix_plan *result)
+{
+    while (result->kind == SIRIX_PLAN_FIELD && result->children[1]->kind == SIRIX_PLAN_CONSTANT &&
+           result->children[1]->item.kind == SIRIX_ITEM_STRING) {
+        result = result->children[0];
+    }
+    return result->kind == SIRIX_PLAN_VARIABLE && gives_one(flwor, result);
+}
+
+/* How many items come of a tuple that the last clause, an order, gives on. */
+static void mark_order(struct sirix_plan *flwor)
+{
+    struct sirix_plan *last = flwor->children[flwor->child_count - 2];
+    const struct sirix_plan *result = flwor->children[flwor->child_count - 1];
+
+    if (last->kind != SIRIX_PLAN_ORDER) {
+        return;
+    }
+    if (gives_one(flwor, result)) {
+        last->flags |= SIRIX_PLAN_ONE_EACH;
+    } else if (gives_one_or_none(flwor, result)) {
+        last->flags |= SIRIX_PLAN_ONE_OR_NONE;
+    }
+}
+
 /* A number of items from a constant; 0: it is none. */
 static uint64_t count_of(const struct sirix_plan *plan)
 {
@@ -411,7 +456,7 @@ void sirix_plan_rewrite_limit(struct sirix_plan *call)
     if (want != 0 && flwor->child_count > 1) {
         struct sirix_plan *last = flwor->children[flwor->child_count - 2];
 
-        if ((last->flags & SIRIX_PLAN_ONE_EACH) != 0) {
+        if ((last->flags & (SIRIX_PLAN_ONE_EACH | SIRIX_PLAN_ONE_OR_NONE)) != 0) {
             last->number = want;
         }
     }
@@ -424,7 +469,6 @@ enum sirix_status sirix_plan_rewrite_flwor(struct sirix_work *work, struct sirix
 {
     struct clauses clauses = {.work = work};
     struct sirix_plan *result = node->children[node->child_count - 1];
-    struct sirix_plan *last = NULL;
     enum sirix_status status = split(&clauses, node, err);
 
     if (status == SIRIX_OK) {
@@ -440,9 +484,6 @@ enum sirix_status sirix_plan_rewrite_flwor(struct sirix_work *work, struct sirix
     clauses.list[clauses.count++] = result;
     node->children = clauses.list;
     node->child_count = clauses.count;
-    last = node->children[node->child_count - 2];
-    if (last->kind == SIRIX_PLAN_ORDER && gives_one(node)) {
-        last->flags |= SIRIX_PLAN_ONE_EACH;
-    }
+    mark_order(node);
     return SIRIX_OK;
 }

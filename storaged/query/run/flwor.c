@@ -175,24 +175,74 @@ static enum sirix_status let_clause(struct sirix_run *run, const struct sirix_pl
     return status == SIRIX_OK ? sirix_run_bind(run, clause, slot, &value, err) : status;
 }
 
-/* An error is that of the where which this is a copy of, if the tuple comes that far. */
-static enum sirix_status early_where(struct sirix_run *run, const struct sirix_plan *plan,
-                                     bool *out, struct sirix_query_error *err)
-{
-    struct sirix_slot *const frame = run->frame;
-    const struct sirix_focus focus = run->focus;
-    struct sirix_arena *const arena = run->work.arena;
-    enum sirix_status status = sirix_run_truth(run, plan->children[0], out, err);
+/* What an error on the way may have left behind. */
+struct before {
+    struct sirix_slot *frame;
+    struct sirix_focus focus;
+    struct sirix_arena *arena;
+};
 
+static struct before remember(const struct sirix_run *run)
+{
+    return (struct before){.frame = run->frame, .focus = run->focus, .arena = run->work.arena};
+}
+
+static enum sirix_status forgive(struct sirix_run *run, const struct before *before,
+                                 enum sirix_status status, bool *out_failed,
+                                 struct sirix_query_error *err)
+{
+    *out_failed = false;
     if (status == SIRIX_OK || !sirix_query_error_catchable(err)) {
         return status;
     }
-    run->frame = frame;
-    run->focus = focus;
-    run->work.arena = arena;
+    run->frame = before->frame;
+    run->focus = before->focus;
+    run->work.arena = before->arena;
     *err = (struct sirix_query_error){.line = 0};
-    *out = true;
+    *out_failed = true;
     return SIRIX_OK;
+}
+
+enum sirix_status sirix_flwor_early_truth(struct sirix_run *run, const struct sirix_plan *plan,
+                                          bool *out, bool *out_failed,
+                                          struct sirix_query_error *err)
+{
+    const struct before before = remember(run);
+
+    return forgive(run, &before, sirix_run_truth(run, plan, out, err), out_failed, err);
+}
+
+enum sirix_status sirix_flwor_early_key(struct sirix_run *run, const struct sirix_plan *plan,
+                                        struct sirix_item *out, bool *out_failed,
+                                        struct sirix_query_error *err)
+{
+    const struct before before = remember(run);
+    bool one = true;
+    enum sirix_status status =
+        forgive(run, &before, sirix_join_key(run, plan, out, &one, err), out_failed, err);
+
+    *out_failed = *out_failed || !one;
+    return status;
+}
+
+/* Whether the tuple passes. */
+static enum sirix_status ask(struct sirix_run *run, const struct sirix_flwor *flwor,
+                             const struct sirix_plan *where, bool *out,
+                             struct sirix_query_error *err)
+{
+    bool failed = false;
+    enum sirix_status status = SIRIX_OK;
+
+    if ((where->flags & (SIRIX_PLAN_EARLY | SIRIX_PLAN_OF_ITEM)) == 0) {
+        return sirix_run_truth(run, where->children[0], out, err);
+    }
+    if ((where->flags & SIRIX_PLAN_OF_ITEM) != 0) {
+        *out = true;
+        return flwor->ask_of_items ? sirix_run_truth(run, where->children[0], out, err) : SIRIX_OK;
+    }
+    status = sirix_flwor_early_truth(run, where->children[0], out, &failed, err);
+    *out = *out || failed;
+    return status;
 }
 
 enum sirix_status sirix_flwor_chain(struct sirix_run *run, struct sirix_flwor *flwor,
@@ -213,9 +263,7 @@ enum sirix_status sirix_flwor_chain(struct sirix_run *run, struct sirix_flwor *f
             status = let_clause(run, plan, err);
             break;
         case SIRIX_PLAN_WHERE:
-            status = (plan->flags & SIRIX_PLAN_EARLY) != 0
-                         ? early_where(run, plan, &truth, err)
-                         : sirix_run_truth(run, plan->children[0], &truth, err);
+            status = ask(run, flwor, plan, &truth, err);
             if (status == SIRIX_OK && !truth) {
                 return SIRIX_OK;
             }
@@ -252,13 +300,6 @@ static uint32_t next_stop(const struct sirix_flwor *flwor, uint32_t from)
         clause++;
     }
     return clause;
-}
-
-/* How many tuples an order by has to give out: all, unless each becomes one item of a limited sink. */
-static uint64_t order_want(const struct sirix_flwor *flwor, uint32_t order)
-{
-    return (flwor->plan->children[order]->flags & SIRIX_PLAN_ONE_EACH) != 0 ? flwor->sink->want
-                                                                            : UINT64_MAX;
 }
 
 /* The source of a phase: the one empty tuple, or what the phase before has taken in. */
@@ -328,8 +369,7 @@ enum sirix_status sirix_run_flwor(struct sirix_run *run, const struct sirix_plan
         const struct sirix_plan *clause = plan->children[flwor.stop];
         status = clause->kind == SIRIX_PLAN_GROUP
                      ? sirix_flwor_groups_new(run, &flwor, flwor.stop, &flwor.groups, err)
-                     : sirix_flwor_order_new(run, clause, order_want(&flwor, flwor.stop),
-                                             &flwor.order, err);
+                     : sirix_flwor_order_new(run, &flwor, flwor.stop, &flwor.order, err);
         if (status == SIRIX_OK) {
             status = run_phase(run, &flwor, &source, start, err);
         }

@@ -25,12 +25,25 @@ struct sirix_flwor {
     struct sirix_flwor_groups *groups; /* That the phase fills. */
     struct sirix_flwor_order *order;
     struct sirix_flwor_join **joins; /* One a clause, NULL where there is none. */
+    bool
+        ask_of_items; /* Conditions of a join's items have not all been decided while it was made. */
 };
 
 /* Runs the clauses from `clause` on for the tuple in the frame. */
 enum sirix_status sirix_flwor_chain(struct sirix_run *run, struct sirix_flwor *flwor,
                                     uint32_t clause,
                                     struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+/*
+ * Evaluates a part before its time: an error of the language is the part's own business when its time comes,
+ * here it is *out_failed.
+ */
+enum sirix_status sirix_flwor_early_truth(struct sirix_run *run, const struct sirix_plan *plan,
+                                          bool *out, bool *out_failed,
+                                          struct sirix_query_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_flwor_early_key(struct sirix_run *run, const struct sirix_plan *plan,
+                                        struct sirix_item *out, bool *out_failed,
+                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /* window.c: all windows over the clause's items, each handed on. */
 enum sirix_status sirix_flwor_window(struct sirix_run *run, struct sirix_flwor *flwor,
@@ -48,9 +61,9 @@ enum sirix_status sirix_flwor_groups_give(struct sirix_run *run, struct sirix_fl
                                           struct sirix_flwor *flwor, uint32_t next,
                                           struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
-/* order.c. want: no more tuples than these will be looked at. */
-enum sirix_status sirix_flwor_order_new(struct sirix_run *run, const struct sirix_plan *clause,
-                                        uint64_t want, struct sirix_flwor_order **out,
+/* order.c */
+enum sirix_status sirix_flwor_order_new(struct sirix_run *run, const struct sirix_flwor *flwor,
+                                        uint32_t at, struct sirix_flwor_order **out,
                                         struct sirix_query_error *err) SIRIX_MUST_CHECK;
 enum sirix_status sirix_flwor_order_add(struct sirix_run *run, struct sirix_flwor_order *order,
                                         struct sirix_query_error *err) SIRIX_MUST_CHECK;
@@ -62,7 +75,10 @@ enum sirix_status sirix_flwor_order_give(struct sirix_run *run, struct sirix_flw
 enum sirix_status sirix_flwor_join_new(struct sirix_run *run, const struct sirix_plan *clause,
                                        struct sirix_flwor_join **out,
                                        struct sirix_query_error *err) SIRIX_MUST_CHECK;
-/* Binds each item that matches the tuple, in order, and hands it on. */
+/*
+ * Binds each item that matches the tuple, in order, and hands it on. A table holds only items that the
+ * wheres OF_ITEM let pass.
+ */
 enum sirix_status sirix_flwor_join_give(struct sirix_run *run, struct sirix_flwor_join *join,
                                         struct sirix_flwor *flwor, uint32_t clause,
                                         struct sirix_query_error *err) SIRIX_MUST_CHECK;

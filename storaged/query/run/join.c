@@ -1,7 +1,7 @@
 /*
  * Equality joins: `for $a in A, $b in B where $a.x eq $b.y`, with a B that does not depend on $a. B is
  * evaluated once and hashed by $b.y; each tuple meets only those items whose hash is that of $a.x. The
- * where stays in its place and has the last word, so the table only leaves out what would not pass.
+ * where stays in its place and has the last word, except about keys whose equality is beyond doubt.
  */
 #include "query/run/flwor.h"
 
@@ -16,8 +16,9 @@ struct bucket {
 struct sirix_flwor_join {
     const struct sirix_plan *clause;
     bool built;
-    bool given_up; /* A key has several items: every item meets every tuple. */
+    bool given_up; /* A key has several items or fails: every item meets every tuple. */
     struct sirix_sequence items;
+    struct sirix_item *keys; /* Of the items. */
     struct bucket *table;
     size_t table_size; /* A power of two. */
     uint32_t *next;    /* Of the same hash, in order. */
@@ -59,10 +60,17 @@ enum sirix_status sirix_join_key(struct sirix_run *run, const struct sirix_plan 
                                  struct sirix_query_error *err)
 {
     struct sirix_sequence value = {0};
-    enum sirix_status status = sirix_run_all(run, plan, &value, err);
+    bool many = false;
+    enum sirix_status status = sirix_run_few(run, plan, out, &many, err);
 
-    *out = (struct sirix_item){0};
     *out_one = true;
+    if (status != SIRIX_OK || !many) {
+        *out_one =
+            status == SIRIX_OK && (out->kind == SIRIX_ITEM_NONE || sirix_item_is_atomic(*out));
+        return status;
+    }
+    *out = (struct sirix_item){0};
+    status = sirix_run_all(run, plan, &value, err);
     if (status == SIRIX_OK && value.count == 1) {
         *out = sirix_sequence_at(&value, 0);
         *out_one = sirix_item_is_atomic(*out);
@@ -87,49 +95,81 @@ static void put(struct sirix_flwor_join *join, uint64_t hash, uint32_t index)
     join->table[at].last = index + 1;
 }
 
-static enum sirix_status hash_items(struct sirix_run *run, struct sirix_flwor_join *join,
-                                    struct sirix_query_error *err)
+static void bind(struct sirix_run *run, const struct sirix_flwor_join *join, size_t index)
 {
-    struct sirix_slot *slot = &run->frame[join->clause->slot];
+    const struct sirix_item item = sirix_sequence_at(&join->items, index);
+    const struct sirix_item position = sirix_item_integer((int64_t)index + 1);
+
+    sirix_slot_set_item(&run->frame[join->clause->slot], &item);
+    if (join->clause->position_slot != SIRIX_PLAN_NO_SLOT) {
+        sirix_slot_set_item(&run->frame[join->clause->position_slot], &position);
+    }
+}
+
+/* Whether the item that is bound passes the conditions that ask for it alone. */
+static enum sirix_status passes(struct sirix_run *run, struct sirix_flwor *flwor, uint32_t clause,
+                                bool *out, struct sirix_query_error *err)
+{
     enum sirix_status status = SIRIX_OK;
 
-    for (size_t i = 0; i < join->items.count && status == SIRIX_OK && !join->given_up; i++) {
-        const struct sirix_item item = sirix_sequence_at(&join->items, i);
-        const struct sirix_item position = sirix_item_integer((int64_t)i + 1);
-        const struct sirix_turn_mark turn = sirix_run_turn_begin(run);
-        struct sirix_item key = {0};
-        bool one = true;
+    *out = true;
+    for (uint32_t i = clause + 1; i < flwor->clause_count && *out && status == SIRIX_OK &&
+                                  flwor->plan->children[i]->kind == SIRIX_PLAN_WHERE;
+         i++) {
+        bool failed = false;
 
-        sirix_slot_set_item(slot, &item);
-        if (join->clause->position_slot != SIRIX_PLAN_NO_SLOT) {
-            sirix_slot_set_item(&run->frame[join->clause->position_slot], &position);
+        if ((flwor->plan->children[i]->flags & SIRIX_PLAN_OF_ITEM) != 0) {
+            status = sirix_flwor_early_truth(run, flwor->plan->children[i]->children[0], out,
+                                             &failed, err);
+            flwor->ask_of_items = flwor->ask_of_items || failed;
+            *out = *out || failed;
         }
-        status = sirix_work_tick(&run->work, 1, err);
-        if (status == SIRIX_OK) {
-            status = sirix_join_key(run, join->clause->inner_key, &key, &one, err);
-        }
-        if (status == SIRIX_OK && key.kind != SIRIX_ITEM_NONE && one) {
-            put(join, sirix_join_hash(run, key), (uint32_t)i);
-        }
-        join->given_up = !one;
-        sirix_run_turn_end(run, &turn);
     }
     return status;
 }
 
-static enum sirix_status build(struct sirix_run *run, struct sirix_flwor_join *join,
-                               struct sirix_query_error *err)
+/* Puts one item into the table, unless it passes nowhere. */
+static enum sirix_status hash_item(struct sirix_run *run, struct sirix_flwor_join *join,
+                                   struct sirix_flwor *flwor, uint32_t clause, size_t index,
+                                   struct sirix_query_error *err)
 {
-    struct sirix_collector collector;
-    void *memory = NULL;
+    const struct sirix_turn_mark turn = sirix_run_turn_begin(run);
+    struct sirix_item key = {0};
+    bool keeps = false;
 
-    sirix_collector_init(&collector, &join->items);
-    enum sirix_status status = sirix_run_for_items(run, join->clause, &collector.sink, err);
-    if (status == SIRIX_OK && join->items.count >= UINT32_MAX / 4) {
-        join->given_up = true;
+    bind(run, join, index);
+    enum sirix_status status = sirix_work_tick(&run->work, 1, err);
+    if (status == SIRIX_OK) {
+        status = sirix_flwor_early_key(run, join->clause->inner_key, &key, &join->given_up, err);
+    }
+    if (status == SIRIX_OK && key.kind != SIRIX_ITEM_NONE && !join->given_up) {
+        status = passes(run, flwor, clause, &keeps, err);
+    }
+    if (status == SIRIX_OK && keeps) {
+        run->kept += sirix_item_has_memory(&key) ? 1 : 0;
+        join->keys[index] = key;
+        put(join, sirix_join_hash(run, key), (uint32_t)index);
+    }
+    sirix_run_turn_end(run, &turn);
+    return status;
+}
+
+static enum sirix_status make_table(struct sirix_run *run, struct sirix_flwor_join *join,
+                                    struct sirix_query_error *err)
+{
+    const size_t count = join->items.count + 1;
+    void *memory = NULL;
+    enum sirix_status status =
+        sirix_arena_calloc(run->work.arena, count, sizeof(*join->next), &memory, &err->base);
+
+    join->next = memory;
+    if (status == SIRIX_OK) {
+        status =
+            sirix_arena_calloc(run->work.arena, count, sizeof(*join->keys), &memory, &err->base);
+        join->keys = memory;
     }
     join->table_size = TABLE_MIN;
-    while (join->table_size < join->items.count * 2 && !join->given_up) {
+    while (join->table_size < join->items.count * 2) {
         join->table_size *= 2;
     }
     if (status == SIRIX_OK) {
@@ -137,15 +177,26 @@ static enum sirix_status build(struct sirix_run *run, struct sirix_flwor_join *j
                                     &memory, &err->base);
         join->table = memory;
     }
-    if (status == SIRIX_OK) {
-        status = sirix_arena_calloc(run->work.arena, join->items.count + 1, sizeof(*join->next),
-                                    &memory, &err->base);
-        join->next = memory;
+    return status;
+}
+
+static enum sirix_status build(struct sirix_run *run, struct sirix_flwor_join *join,
+                               struct sirix_flwor *flwor, uint32_t clause,
+                               struct sirix_query_error *err)
+{
+    struct sirix_collector collector;
+
+    sirix_collector_init(&collector, &join->items);
+    enum sirix_status status = sirix_run_for_items(run, join->clause, &collector.sink, err);
+    join->given_up = status == SIRIX_OK && join->items.count >= UINT32_MAX / 4;
+    if (status == SIRIX_OK && !join->given_up) {
+        status = make_table(run, join, err);
     }
     run->kept++;
-    if (status == SIRIX_OK) {
-        status = hash_items(run, join, err);
+    for (size_t i = 0; i < join->items.count && status == SIRIX_OK && !join->given_up; i++) {
+        status = hash_item(run, join, flwor, clause, i, err);
     }
+    flwor->ask_of_items = flwor->ask_of_items || join->given_up;
     join->built = status == SIRIX_OK;
     return status;
 }
@@ -153,22 +204,54 @@ static enum sirix_status build(struct sirix_run *run, struct sirix_flwor_join *j
 /* --- Giving ---------------------------------------------------------------------------------------- */
 
 static enum sirix_status give(struct sirix_run *run, const struct sirix_flwor_join *join,
-                              struct sirix_flwor *flwor, uint32_t clause, size_t index,
+                              struct sirix_flwor *flwor, uint32_t next, size_t index,
                               struct sirix_query_error *err)
 {
     const struct sirix_turn_mark turn = sirix_run_turn_begin(run);
-    const struct sirix_item item = sirix_sequence_at(&join->items, index);
-    const struct sirix_item position = sirix_item_integer((int64_t)index + 1);
     enum sirix_status status = sirix_work_tick(&run->work, 1, err);
 
-    sirix_slot_set_item(&run->frame[join->clause->slot], &item);
-    if (join->clause->position_slot != SIRIX_PLAN_NO_SLOT) {
-        sirix_slot_set_item(&run->frame[join->clause->position_slot], &position);
-    }
+    bind(run, join, index);
     if (status == SIRIX_OK) {
-        status = sirix_flwor_chain(run, flwor, clause + 1, err);
+        status = sirix_flwor_chain(run, flwor, next, err);
     }
     sirix_run_turn_end(run, &turn);
+    return status;
+}
+
+enum likeness { UNLIKE, ALIKE, UNKNOWN };
+
+/* Whether keys are equal, where that takes no more than a look. */
+static enum likeness like(const struct sirix_item *a, const struct sirix_item *b)
+{
+    if (a->kind == SIRIX_ITEM_INTEGER && b->kind == SIRIX_ITEM_INTEGER) {
+        return a->value.integer == b->value.integer ? ALIKE : UNLIKE;
+    }
+    if (a->kind == SIRIX_ITEM_STRING && b->kind == SIRIX_ITEM_STRING) {
+        return sirix_bytes_equal(sirix_item_bytes(*a), sirix_item_bytes(*b)) ? ALIKE : UNLIKE;
+    }
+    return UNKNOWN;
+}
+
+static enum sirix_status give_matches(struct sirix_run *run, const struct sirix_flwor_join *join,
+                                      struct sirix_flwor *flwor, uint32_t clause,
+                                      const struct sirix_item *key, struct sirix_query_error *err)
+{
+    const uint64_t hash = sirix_join_hash(run, *key);
+    /* The where that wants them equal, if it is the next clause, has nothing to add. */
+    const uint32_t next = clause + (join->clause->number == 1 ? 2 : 1);
+    size_t at = (size_t)hash & (join->table_size - 1);
+    enum sirix_status status = SIRIX_OK;
+
+    while (join->table[at].first != 0 && join->table[at].hash != hash) {
+        at = (at + 1) & (join->table_size - 1);
+    }
+    for (uint32_t i = join->table[at].first; i != 0 && status == SIRIX_OK; i = join->next[i - 1]) {
+        const enum likeness found = like(key, &join->keys[i - 1]);
+
+        if (found != UNLIKE) {
+            status = give(run, join, flwor, found == ALIKE ? next : clause + 1, (size_t)i - 1, err);
+        }
+    }
     return status;
 }
 
@@ -177,28 +260,20 @@ enum sirix_status sirix_flwor_join_give(struct sirix_run *run, struct sirix_flwo
                                         struct sirix_query_error *err)
 {
     struct sirix_item key = {0};
-    bool one = true;
-    enum sirix_status status = join->built ? SIRIX_OK : build(run, join, err);
+    bool failed = false;
+    enum sirix_status status = join->built ? SIRIX_OK : build(run, join, flwor, clause, err);
 
     if (status == SIRIX_OK) {
-        status = sirix_join_key(run, join->clause->outer_key, &key, &one, err);
+        status = sirix_flwor_early_key(run, join->clause->outer_key, &key, &failed, err);
     }
-    if (status == SIRIX_OK && (join->given_up || !one)) {
+    if (status == SIRIX_OK && (join->given_up || failed)) {
+        flwor->ask_of_items = true;
         for (size_t i = 0; i < join->items.count && status == SIRIX_OK; i++) {
-            status = give(run, join, flwor, clause, i, err);
+            status = give(run, join, flwor, clause + 1, i, err);
         }
         return status;
     }
-    if (status != SIRIX_OK || key.kind == SIRIX_ITEM_NONE) {
-        return status;
-    }
-    const uint64_t hash = sirix_join_hash(run, key);
-    size_t at = (size_t)hash & (join->table_size - 1);
-    while (join->table[at].first != 0 && join->table[at].hash != hash) {
-        at = (at + 1) & (join->table_size - 1);
-    }
-    for (uint32_t i = join->table[at].first; i != 0 && status == SIRIX_OK; i = join->next[i - 1]) {
-        status = give(run, join, flwor, clause, i - 1, err);
-    }
-    return status;
+    return status == SIRIX_OK && key.kind != SIRIX_ITEM_NONE
+               ? give_matches(run, join, flwor, clause, &key, err)
+               : status;
 }

@@ -15,6 +15,7 @@ struct tuple {
 
 struct sirix_flwor_order {
     const struct sirix_plan *clause;
+    const struct sirix_plan *result; /* Tuples of which nothing comes are let go; NULL: of none. */
     uint64_t want;
     uint64_t came;
     struct tuple **tuples;
@@ -23,10 +24,14 @@ struct sirix_flwor_order {
     struct tuple *spare; /* Its keys are those of the tuple at hand. */
 };
 
-enum sirix_status sirix_flwor_order_new(struct sirix_run *run, const struct sirix_plan *clause,
-                                        uint64_t want, struct sirix_flwor_order **out,
+enum sirix_status sirix_flwor_order_new(struct sirix_run *run, const struct sirix_flwor *flwor,
+                                        uint32_t at, struct sirix_flwor_order **out,
                                         struct sirix_query_error *err)
 {
+    const struct sirix_plan *clause = flwor->plan->children[at];
+    const bool some = (clause->flags & SIRIX_PLAN_ONE_OR_NONE) != 0;
+    const bool limits = some || (clause->flags & SIRIX_PLAN_ONE_EACH) != 0;
+
     struct sirix_flwor_order *order = NULL;
     void *memory = NULL;
     enum sirix_status status =
@@ -35,7 +40,8 @@ enum sirix_status sirix_flwor_order_new(struct sirix_run *run, const struct siri
     if (status == SIRIX_OK) {
         order = memory;
         order->clause = clause;
-        order->want = want <= HEAP_MAX ? want : UINT64_MAX;
+        order->want = limits && flwor->sink->want <= HEAP_MAX ? flwor->sink->want : UINT64_MAX;
+        order->result = some && order->want != UINT64_MAX ? flwor->plan->children[at + 1] : NULL;
         *out = order;
     }
     return status;
@@ -205,15 +211,34 @@ static enum sirix_status heap_down(struct sirix_run *run, struct sirix_flwor_ord
     return status;
 }
 
+/* Whether anything comes of the tuple at hand. */
+static enum sirix_status gives_any(struct sirix_run *run, const struct sirix_flwor_order *order,
+                                   bool *out, struct sirix_query_error *err)
+{
+    struct sirix_item item = {0};
+    enum sirix_status status = SIRIX_OK;
+
+    *out = true;
+    if (order->result != NULL) {
+        status = sirix_run_one(run, order->result, &item, err);
+        *out = item.kind != SIRIX_ITEM_NONE;
+    }
+    return status;
+}
+
 /* The tuple at hand takes the place of the last one so far, or none. */
 static enum sirix_status heap_replace(struct sirix_run *run, struct sirix_flwor_order *order,
                                       struct sirix_query_error *err)
 {
     struct tuple *last = order->tuples[0];
+    bool gives = true;
     int found = 0;
     enum sirix_status status = compare(run, order, order->spare, last, &found, err);
 
-    if (status != SIRIX_OK || found >= 0) {
+    if (status == SIRIX_OK && found < 0) {
+        status = gives_any(run, order, &gives, err);
+    }
+    if (status != SIRIX_OK || found >= 0 || !gives) {
         return status;
     }
     status = fill_values(run, order, order->spare, err);
@@ -225,6 +250,7 @@ static enum sirix_status heap_replace(struct sirix_run *run, struct sirix_flwor_
 enum sirix_status sirix_flwor_order_add(struct sirix_run *run, struct sirix_flwor_order *order,
                                         struct sirix_query_error *err)
 {
+    bool gives = true;
     enum sirix_status status = sirix_work_tick(&run->work, 1, err);
 
     if (order->want == 0) {
@@ -244,6 +270,10 @@ enum sirix_status sirix_flwor_order_add(struct sirix_run *run, struct sirix_flwo
     order->spare->number = order->came++;
     if (order->count == order->want) {
         return heap_replace(run, order, err);
+    }
+    status = gives_any(run, order, &gives, err);
+    if (status != SIRIX_OK || !gives) {
+        return status;
     }
     status = fill_values(run, order, order->spare, err);
     if (status == SIRIX_OK) {

@@ -226,6 +226,15 @@ static void put_flwor(struct text *t, unsigned depth)
             put_name(t);
             put(t, "%s$v%u", pick(t, 2) == 0 ? " eq " : " = ", t->variables);
             put_name(t);
+            if (pick(t, 2) == 0) { /* Of the table alone. */
+                put(t, " and $v%u", t->variables);
+                put_name(t);
+                put(t, "%s%u", pick(t, 2) == 0 ? " gt " : " != ", pick(t, NUMBER_MAX));
+            }
+            if (pick(t, 2) == 0) { /* Before the table is looked into. */
+                put(t, " and ");
+                put_comparison(t, 0);
+            }
             t->variables++;
             put(t, " ");
             break;
@@ -258,7 +267,11 @@ static void put_flwor(struct text *t, unsigned depth)
         }
     }
     put(t, "return ");
-    switch (pick(t, 3)) {
+    switch (pick(t, 4)) {
+    case 2:
+        put_variable(t);
+        put_name(t);
+        break;
     case 0:
         put(t, "{\"r\":");
         put_items(t, depth - 1);
