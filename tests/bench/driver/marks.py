@@ -376,7 +376,7 @@ class Marks:
 
     # --- Processes --------------------------------------------------------------------------------
 
-    def _start_daemon(self, data):
+    def start_daemon(self, data):
         """Starts storaged; the process, and the milliseconds until it answers, of time and of CPU."""
         ready, write = os.pipe()
         began = time.monotonic()
@@ -399,7 +399,7 @@ class Marks:
         """Start-up, and calls over gRPC."""
         data = self.tools.path("daemon")
         size = self.scale["commit_docs"][0]
-        daemon, _ = self._start_daemon(data)
+        daemon, _ = self.start_daemon(data)
         address = "unix:" + data + "/storaged.sock"
         names = [("records", self.records(size)[0])] + [
             ("records-%d" % i, self.records(self.scale["client_doc"])[0])
@@ -415,7 +415,7 @@ class Marks:
             daemon.wait(60)
         starts = Paired()
         for _ in range(self.scale["commit_rounds"]):
-            daemon, ready = self._start_daemon(data)
+            daemon, ready = self.start_daemon(data)
             daemon.send_signal(signal.SIGTERM)
             daemon.wait(60)
             if self.postgres:
