@@ -14,6 +14,7 @@
 #include "mcp/sql.h"
 #include "mcp/tools.h"
 #include "mcp/trail.h"
+#include "json/text.h"
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000 * 1000, NAME_BYTES_MAX = 64, LOG_BYTES_MAX = 512 };
 
@@ -458,6 +459,28 @@ static enum sirix_status need_rights(struct sirix_mcp_request *request,
     return status;
 }
 
+/* The failure of a call of a tool that there is not; its name may hold anything. */
+static enum sirix_status no_tool(const struct sirix_mcp_request *request, struct sirix_bytes name,
+                                 struct sirix_error *err)
+{
+    struct sirix_buf shown;
+
+    sirix_buf_init(&shown, SIZE_MAX);
+    enum sirix_status status =
+        name.len > NAME_BYTES_MAX ? SIRIX_OK : sirix_json_text_show(&shown, name, err);
+    if (status == SIRIX_OK) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                   "there is no tool \"%.*s\"%s", (int)shown.len,
+                                   shown.len == 0 ? "" : (const char *)shown.data,
+                                   request->server->settings->read_only
+                                       ? "; the server is read-only, tools that write are off"
+                                       : "");
+        sirix_error_set_field(err, "params.name");
+    }
+    sirix_buf_deinit(&shown);
+    return status;
+}
+
 /* The tool that params name; a status is a protocol error. */
 static enum sirix_status take_tool(struct sirix_mcp_request *request,
                                    const struct sirix_mcp_tool **out, struct sirix_error *err)
@@ -478,16 +501,7 @@ static enum sirix_status take_tool(struct sirix_mcp_request *request,
     if (withheld != NULL && status == SIRIX_OK) {
         return need_rights(request, withheld, err);
     }
-    if (*out == NULL && status == SIRIX_OK) {
-        status = sirix_fail_reason(
-            err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID, "there is no tool \"%.*s\"%s",
-            name.len > NAME_BYTES_MAX ? 0 : (int)name.len, (const char *)name.data,
-            request->server->settings->read_only
-                ? "; the server is read-only, tools that write are off"
-                : "");
-        sirix_error_set_field(err, "params.name");
-    }
-    return status;
+    return *out == NULL && status == SIRIX_OK ? no_tool(request, name, err) : status;
 }
 
 /* The member of that name as a tree that may be indexed. */

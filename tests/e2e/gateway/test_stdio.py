@@ -326,6 +326,8 @@ class Tools(Case):
         self.assertEqual((moved["reason"], moved["currentRevision"]), ("revision_moved", 1))
         wrong = gateway.request("tools/call", {"name": "status", "arguments": [1]})
         self.assertTrue(wrong["result"]["isError"])
+        odd = gateway.request("tools/call", {"name": "sta\0tus\x1b"})["error"]["message"]
+        self.assertIn("\"sta\\u0000tus\\u001b\"", odd)
 
     def test_a_diff_has_ends_in_any_order_and_a_patch_form(self):
         self.store("db/users", USERS)
