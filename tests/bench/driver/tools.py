@@ -21,8 +21,8 @@ class Tools:
 
     def program(self, name):
         for folder in ("tests/bench/common", "tests/bench/store", "tests/bench/peers",
-                       "tests/bench/client", "tests/bench/branches",
-                       "tests/bench/query", "bin"):
+                       "tests/bench/client", "tests/bench/branches", "tests/bench/gateway",
+                       "tests/bench/query", "tests/bench/sql", "bin"):
             path = os.path.join(self.build, folder, name)
             if os.path.exists(path):
                 return path
