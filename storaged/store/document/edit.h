@@ -21,8 +21,8 @@
  *            gives that error again, and nothing was published.
  * Pause      one operation may pass a whole document: see sirix_edit_set_pause().
  * Reader     the view and the reader stay open until _free(). What goes to disk before the commit
- *            (bulk values, many long strings) is only seen after a yield: ending a value may yield the
- *            reader, and sirix_edit_commit() does.
+ *            (bulk values, many long strings) is only seen after a yield: feeding and ending a value may
+ *            yield the reader, and sirix_edit_commit() does.
  * Threads    one thread at a time; a bulk value has one of its own for writing.
  */
 #ifndef SIRIX_STORE_DOCUMENT_EDIT_H
@@ -92,7 +92,10 @@ struct sirix_edit_update {
 enum sirix_status sirix_edit_update_begin(struct sirix_edit *edit,
                                           const struct sirix_edit_update *update,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
-/* Any split. Errors carry offset and pointer of the input; the value is then gone. */
+/*
+ * Any split. Errors carry offset and pointer of the input; the value is then gone. May yield the reader, of
+ * which the text is no slice.
+ */
 enum sirix_status sirix_edit_value_feed(struct sirix_edit *edit, struct sirix_bytes text,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 struct sirix_edit_result {
@@ -119,8 +122,9 @@ enum sirix_status sirix_edit_update(struct sirix_edit *edit, const struct sirix_
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /*
- * Insert under given keys, for applying a diff: the top node gets `key` (a member also key + 1), which
- * must be free in this resource's revision; descendants get fresh keys. ALREADY_EXISTS: key is taken.
+ * Insert under given keys, for applying a diff: the top node gets `key` (a member also key + 1), which a
+ * node of the resource has had before (INVALID: it would come to another as a fresh one), and which must
+ * be free in this resource's revision; descendants get fresh keys. ALREADY_EXISTS: key is taken.
  */
 enum sirix_status sirix_edit_insert_keyed(struct sirix_edit *edit,
                                           const struct sirix_edit_insert *insert, uint64_t key,

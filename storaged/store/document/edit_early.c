@@ -104,17 +104,24 @@ static enum sirix_status start_flushing(struct sirix_edit *edit, struct sirix_er
     return status;
 }
 
-/* Sends all closed segments on their way to the disk. */
+static enum sirix_status give_batch(struct sirix_edit *edit, struct sirix_error *err)
+{
+    size_t count = batch_count(edit);
+    enum sirix_status status = sirix_flusher_give(edit->flusher, edit->early_segments, count, err);
+
+    if (status == SIRIX_OK) {
+        shift_segments(edit, count);
+    }
+    return status;
+}
+
+/* Sends all closed segments on their way to the disk; waits for each before it. */
 static enum sirix_status flush_segments(struct sirix_edit *edit, struct sirix_error *err)
 {
     enum sirix_status status = edit->early_count != 0 ? start_flushing(edit, err) : SIRIX_OK;
 
     while (status == SIRIX_OK && edit->early_count != 0) {
-        size_t count = batch_count(edit);
-        status = sirix_flusher_give(edit->flusher, edit->early_segments, count, err);
-        if (status == SIRIX_OK) {
-            shift_segments(edit, count);
-        }
+        status = give_batch(edit, err);
     }
     return status;
 }
@@ -133,11 +140,25 @@ static enum sirix_status flush_all(struct sirix_edit *edit, struct sirix_error *
     return status;
 }
 
+static bool is_much(const struct sirix_edit *edit)
+{
+    return edit->early_bytes + SIRIX_SEGMENT_BULK_BYTES > SIRIX_EDIT_EARLY_BYTES_MAX;
+}
+
 enum sirix_status sirix_edit_early_relieve(struct sirix_edit *edit, struct sirix_error *err)
 {
-    return edit->early_bytes + SIRIX_SEGMENT_BULK_BYTES > SIRIX_EDIT_EARLY_BYTES_MAX
-               ? flush_segments(edit, err)
+    return is_much(edit) && edit->flusher != NULL && sirix_flusher_is_idle(edit->flusher)
+               ? give_batch(edit, err)
                : SIRIX_OK;
+}
+
+enum sirix_status sirix_edit_early_between(struct sirix_edit *edit, struct sirix_error *err)
+{
+    if (edit->flusher == NULL && !is_much(edit)) {
+        return SIRIX_OK;
+    }
+    sirix_reader_yield(edit->reader);
+    return is_much(edit) ? flush_segments(edit, err) : SIRIX_OK;
 }
 
 /* --- Texts --------------------------------------------------------------------------------------- */

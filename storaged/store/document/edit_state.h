@@ -250,8 +250,14 @@ enum sirix_status sirix_edit_early_keep(struct sirix_edit *edit, uint64_t addres
 /* The bytes of a text that no reader can see yet; NULL: it is stored. */
 const struct sirix_early_text *sirix_edit_early_text_find(struct sirix_edit *edit,
                                                           uint64_t address);
-/* Puts closed segments on disk when they are many. Builders in bulk call it now and then. */
+/*
+ * Sends closed segments to the disk when they are many and nothing has to be waited for: the reader may be
+ * in between, and would keep the map from growing for them. Builders in bulk call it now and then.
+ */
 enum sirix_status sirix_edit_early_relieve(struct sirix_edit *edit,
+                                           struct sirix_error *err) SIRIX_MUST_CHECK;
+/* Between two pieces of a text: yields the reader while segments go to disk; waits when they are many. */
+enum sirix_status sirix_edit_early_between(struct sirix_edit *edit,
                                            struct sirix_error *err) SIRIX_MUST_CHECK;
 /* Puts everything early on disk and yields the reader, so that it is readable. */
 enum sirix_status sirix_edit_early_settle(struct sirix_edit *edit,

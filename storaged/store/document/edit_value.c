@@ -11,6 +11,8 @@
 #include "store/document/build.h"
 #include "store/document/edit_install.h"
 
+enum { PIECE_BYTES = 256 * 1024 }; /* Of a text, between two looks at what waits for the disk. */
+
 /* --- Beginning ------------------------------------------------------------------------------------- */
 
 void sirix_edit_operation_free(struct sirix_edit_operation *op)
@@ -84,6 +86,13 @@ static enum sirix_status check_name(struct sirix_edit *edit, const struct sirix_
     return status == SIRIX_OK ? sirix_buf_append_bytes(&op->name, *insert->name, err) : status;
 }
 
+/* Whether keys are such that no operation will take them as fresh ones, of this edit or another. */
+static bool is_old_key(const struct sirix_edit *edit, uint64_t first, uint32_t count)
+{
+    return first <= SIRIX_KEY_MAX && sirix_resource_keys_taken(edit->base.resource, first, count) &&
+           (first >= edit->keys.end || first + count <= edit->keys.next);
+}
+
 /* Keys of the top node: those given, those of the value slot, or fresh ones. */
 static enum sirix_status top_keys(struct sirix_edit *edit, struct sirix_edit_operation *op,
                                   uint64_t given, struct sirix_error *err)
@@ -102,10 +111,12 @@ static enum sirix_status top_keys(struct sirix_edit *edit, struct sirix_edit_ope
     if (given == 0) {
         return sirix_edit_take_keys(edit, count, &op->key, err);
     }
+    if (!is_old_key(edit, given, count)) {
+        return sirix_fail(err, SIRIX_INVALID, "node key %" PRIu64 " has not been given before",
+                          given);
+    }
     for (uint32_t i = 0; i < count; i++) {
-        status = given + i > SIRIX_KEY_MAX
-                     ? sirix_fail(err, SIRIX_INVALID, "node key %" PRIu64 " is out of range", given)
-                     : sirix_trie_edit_get(edit->trie, given + i, &row, err);
+        status = sirix_trie_edit_get(edit->trie, given + i, &row, err);
         if (status == SIRIX_OK) {
             return sirix_fail(err, SIRIX_ALREADY_EXISTS, "there is a node %" PRIu64 " already",
                               given + i);
@@ -274,12 +285,23 @@ static enum sirix_status check_open(struct sirix_edit *edit, struct sirix_error 
 enum sirix_status sirix_edit_value_feed(struct sirix_edit *edit, struct sirix_bytes text,
                                         struct sirix_error *err)
 {
+    const char *at = text.data;
     enum sirix_status status = check_open(edit, err);
 
     if (status != SIRIX_OK) {
         return status;
     }
-    status = sirix_build_feed(edit->build, text, false, err);
+    for (size_t left = text.len; status == SIRIX_OK && left > 0;) {
+        size_t len = left < PIECE_BYTES ? left : PIECE_BYTES;
+
+        status = sirix_edit_early_between(edit, err);
+        if (status == SIRIX_OK) {
+            status = sirix_build_feed(edit->build, (struct sirix_bytes){.data = at, .len = len},
+                                      false, err);
+        }
+        at += len;
+        left -= len;
+    }
     if (status != SIRIX_OK) {
         drop_value(edit);
     }

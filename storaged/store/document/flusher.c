@@ -127,6 +127,14 @@ enum sirix_status sirix_flusher_give(struct sirix_flusher *flusher,
     return status;
 }
 
+bool sirix_flusher_is_idle(struct sirix_flusher *flusher)
+{
+    (void)pthread_mutex_lock(&flusher->lock);
+    bool is_idle = flusher->batch == NULL;
+    (void)pthread_mutex_unlock(&flusher->lock);
+    return is_idle;
+}
+
 enum sirix_status sirix_flusher_wait(struct sirix_flusher *flusher, struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;

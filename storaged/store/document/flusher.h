@@ -28,6 +28,9 @@ enum sirix_status sirix_flusher_give(struct sirix_flusher *flusher,
                                      const struct sirix_segment_built *segments, size_t count,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* Whether _give would not wait. */
+bool sirix_flusher_is_idle(struct sirix_flusher *flusher);
+
 /* Waits until everything given is durable. */
 enum sirix_status sirix_flusher_wait(struct sirix_flusher *flusher,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -450,6 +450,18 @@ enum sirix_status sirix_resource_take_keys(struct sirix_resource *resource, uint
     return status;
 }
 
+bool sirix_resource_keys_taken(struct sirix_resource *resource, uint64_t first, uint64_t count)
+{
+    (void)pthread_mutex_lock(&resource->key_lock);
+    /* From run_key to the end of its leaf lie those that the open run has left. */
+    const uint64_t run_end = resource->run_key + (0 - resource->run_key) % SIRIX_LEAF_KEYS;
+    const bool is_below = first < resource->next_key && count <= resource->next_key - first;
+    const bool is_left = first < run_end && first + count > resource->run_key;
+
+    (void)pthread_mutex_unlock(&resource->key_lock);
+    return is_below && !is_left;
+}
+
 enum sirix_status sirix_names_intern(struct sirix_resource *resource, struct sirix_bytes name,
                                      bool *out_interned, uint32_t *out_id, struct sirix_error *err)
 {

@@ -181,6 +181,43 @@ static enum sirix_status run_paused(struct fixture *f, size_t operation, struct 
     return status;
 }
 
+static enum sirix_status insert_keyed(struct sirix_edit *edit, uint64_t key)
+{
+    const struct sirix_edit_insert insert = {.target = 1, .place = SIRIX_PLACE_LAST_CHILD};
+    struct sirix_edit_result result = {0};
+
+    return sirix_edit_insert_keyed(edit, &insert, key, bytes_of("9"), &result, NULL);
+}
+
+/* Else the key would come to another node as a fresh one, and its row be written over. */
+static void a_key_that_no_node_has_had_cannot_be_given_to_one(void **state)
+{
+    struct fixture *f = *state;
+    struct sirix_view view;
+
+    import_text(f, "[1,2,3]"); /* Keys 2 to 4; the leaf's others are the open run. */
+    struct sirix_edit *edit = fixture_edit(f, &view);
+
+    static const uint64_t never[] = {5, 6, 63, 64, 1000, SIRIX_KEY_MAX, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+        assert_int_equal(insert_keyed(edit, never[i]), SIRIX_INVALID);
+    }
+    assert_int_equal(insert_keyed(edit, 3), SIRIX_ALREADY_EXISTS);
+    assert_int_equal(edit_delete(edit, 3), 1);
+    assert_int_equal(insert_keyed(edit, 3), SIRIX_OK);
+    for (uint64_t i = 0; i < 80; i++) { /* Past the open run, into one of the edit's own. */
+        uint64_t key = edit_insert(edit, 1, SIRIX_PLACE_LAST_CHILD, 0, NULL, "0");
+        assert_int_equal(insert_keyed(edit, key), SIRIX_ALREADY_EXISTS);
+        assert_int_equal(insert_keyed(edit, key + 1), SIRIX_INVALID);
+        assert_int_equal(edit_delete(edit, key), 1);
+        assert_int_equal(insert_keyed(edit, key), SIRIX_OK);
+    }
+    assert_true(fixture_commit(f, edit, &view));
+    char *text = text_of_head(f);
+    assert_int_equal(strlen(text), 2 * (3 + 80) + 1);
+    free(text);
+}
+
 static void an_edit_stopped_in_a_pause_publishes_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -239,6 +276,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(one_of_each_operation_in_one_edit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_operation_pauses_at_least_every_512_rows, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_key_that_no_node_has_had_cannot_be_given_to_one, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_edit_stopped_in_a_pause_publishes_nothing, set_up,
                                         tear_down),

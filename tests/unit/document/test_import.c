@@ -10,7 +10,7 @@
 #include "unit/document/fixture.h"
 
 /* Past the border to bulk (1 MiB), and no more: sanitizer builds walk every node of it. */
-enum { RECORDS_BYTES = 3 * 512 * 1024 };
+enum { RECORDS_BYTES = 3 * 512 * 1024, LONG_BYTES = 24 * 1024 * 1024 };
 
 static int set_up(void **state)
 {
@@ -74,6 +74,27 @@ static void a_document_past_the_border_to_bulk_comes_back_in_any_pieces(void **s
     }
     free(text);
     (void)state;
+}
+
+/* The reader of the edit, which is in between, may not keep the map from growing for its own segments. */
+static void a_text_of_any_size_passes_in_one_piece(void **state)
+{
+    const struct sirix_edit_insert insert = {.target = 1, .place = SIRIX_PLACE_LAST_CHILD};
+    struct fixture *f = *state;
+    struct sirix_edit_result result = {0};
+    struct sirix_document_node node;
+    struct sirix_error err = {0};
+    struct sirix_view view;
+    char *text = records_text(LONG_BYTES);
+
+    import_text(f, "[1]");
+    struct sirix_edit *edit = fixture_edit(f, &view);
+    assert_int_equal(sirix_edit_get(edit, 2, &node, NULL), SIRIX_OK);
+    if (sirix_edit_insert(edit, &insert, bytes_of(text), &result, &err) != SIRIX_OK) {
+        fail_msg("%s", err.text);
+    }
+    assert_true(fixture_commit(f, edit, &view));
+    free(text);
 }
 
 static void keys_of_an_import_rise_in_document_order_and_fields_have_two(void **state)
@@ -464,6 +485,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_document_past_the_border_to_bulk_comes_back_in_any_pieces),
+        cmocka_unit_test_setup_teardown(a_text_of_any_size_passes_in_one_piece, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             keys_of_an_import_rise_in_document_order_and_fields_have_two, set_up, tear_down),
         cmocka_unit_test_setup_teardown(operations_work_on_a_document_that_was_built_in_bulk,
