@@ -55,17 +55,17 @@ static void run_query(struct page *page, const char *query, bool naive, struct s
         engine_run(&page->engine, sirix_buf_view(&text), &options, &items, &count, &err);
 
     if (status != SIRIX_OK) {
-        assert_int_equal(sirix_buf_printf(out, NULL, "!%s",
-                                          err.code[0] == '\0' ? err.base.field : err.code),
-                         SIRIX_OK);
+        assert_int_equal(
+            sirix_buf_printf(out, NULL, "!%s", err.code[0] == '\0' ? err.base.field : err.code),
+            SIRIX_OK);
         count = 0;
     }
     for (size_t i = 0; i < count; i++) {
         struct sirix_bytes item = items[i].text;
 
         assert_int_equal(sirix_buf_append_str(out, i == 0 ? "" : " | ", NULL), SIRIX_OK);
-        assert_int_equal(
-            sirix_buf_append_bytes(out, item.len == 0 ? bytes_of("''") : item, NULL), SIRIX_OK);
+        assert_int_equal(sirix_buf_append_bytes(out, item.len == 0 ? bytes_of("''") : item, NULL),
+                         SIRIX_OK);
     }
     assert_int_equal(sirix_buf_append_u8(out, '\0', NULL), SIRIX_OK);
     sirix_buf_deinit(&text);
@@ -130,8 +130,9 @@ static void every_case_gives_its_result(void **state)
     assert_non_null(file);
     sirix_arena_init(&page->arena, SIZE_MAX);
     engine_open(&page->engine, &page->arena);
-    engine_store(&page->engine, bytes_of("db"), bytes_of("res"),
-                 bytes_of("{\"a\":1,\"list\":[1,2,3],\"o\":{\"x\":\"y\"},\"s\":\"text\",\"n\":null}"));
+    engine_store(
+        &page->engine, bytes_of("db"), bytes_of("res"),
+        bytes_of("{\"a\":1,\"list\":[1,2,3],\"o\":{\"x\":\"y\"},\"s\":\"text\",\"n\":null}"));
     while (getline(&line, &line_cap, file) > 0) {
         take_line(page, line);
     }

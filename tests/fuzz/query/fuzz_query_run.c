@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "query/query.h"
 
-enum { CHECKS_MAX = 2000, RESULTS_MAX = 1000, MEMORY_BYTES = 32 * 1024 * 1024 };
+enum { CHECKS_MAX = 300, RESULTS_MAX = 1000, MEMORY_BYTES = 32 * 1024 * 1024 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

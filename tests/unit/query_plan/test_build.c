@@ -205,8 +205,9 @@ static void an_updating_query_says_where_it_first_updates(void **state)
     } cases[] = {
         {"delete json $$.a", 1, 1},
         {"for $x in $$[]\n return (delete json $x.a, delete json $x.b)", 2, 10},
-        {"declare updating function local:f($x) { delete json $x.a };\nif (1) then () else local:f($$)", 2,
-         21},
+        {"declare updating function local:f($x) { delete json $x.a };\nif (1) then () else "
+         "local:f($$)",
+         2, 21},
         {"variable $a := {};\ninsert json \"b\" : 1 into $a;\n$a", 2, 1},
     };
 
