@@ -23,6 +23,27 @@ static inline enum sirix_status SIRIX_MUST_CHECK sirix_store_container_node(
                             sirix_store_key(container), out, &err->base);
 }
 
+/* scan.c: a name as the rows of a view have it. */
+enum sirix_status sirix_store_prepare_name(struct sirix_run *run, struct sirix_store_view *view,
+                                           struct sirix_run_name *name,
+                                           struct sirix_stored_name *out,
+                                           struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+/* Whether the row of a member has that name. */
+enum sirix_status sirix_store_row_has_name(struct sirix_store_view *view,
+                                           const struct sirix_row *row,
+                                           struct sirix_stored_name *name, bool *out_equal,
+                                           struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
+/* descent.c: see struct sirix_run_store. */
+enum sirix_status sirix_store_descendants(struct sirix_run *run, const struct sirix_item *container,
+                                          struct sirix_run_name *name, struct sirix_sink *sink,
+                                          struct sirix_query_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_store_count_descendants(struct sirix_run *run,
+                                                const struct sirix_item *container,
+                                                struct sirix_run_name *name, uint64_t *out_count,
+                                                struct sirix_query_error *err) SIRIX_MUST_CHECK;
+
 /* The item of a row that holds a value. */
 enum sirix_status sirix_store_row_item(struct sirix_work *work, struct sirix_store_view *view,
                                        const struct sirix_row *row, struct sirix_item *out,

@@ -32,6 +32,7 @@ static void free_resource(const struct sirix_query_store *store,
     if (resource->place.resource != NULL) {
         store->options->catalogue->close(store->options->catalogue->context, &resource->place);
     }
+    sirix_path_summary_deinit(&resource->paths);
     free(resource->table);
     free(resource->database);
     free(resource->name);
@@ -111,6 +112,7 @@ enum sirix_status sirix_query_store_resource(struct sirix_query_store *store,
     if (made == NULL) {
         return no_memory(err);
     }
+    sirix_path_summary_init(&made->paths);
     made->database = copy_name(database);
     made->name = copy_name(resource);
     status =

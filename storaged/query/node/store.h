@@ -19,6 +19,7 @@
 #include "query/node/stored.h"
 #include "query/query.h"
 #include "query/run/run.h"
+#include "store/document/path_summary.h"
 
 enum {
     SIRIX_STORE_KEY_BITS = 44,
@@ -52,6 +53,8 @@ struct sirix_store_resource {
     size_t table_size;
     size_t view_count;
     struct sirix_store_timeline *timelines;
+    struct sirix_path_summary paths; /* Once paths_read. */
+    bool paths_read;
     bool pinned;                           /* Read at its newest revision. */
     bool asked_pinned;                     /* Read at a view that may move: a head, a snapshot. */
     char branch[SIRIX_STORE_BRANCH_BYTES]; /* That updates touch. */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,6 +257,72 @@ static void updates_see_the_values_as_they_were(void **state)
     }
 }
 
+enum { ROWS = 2500, NAMES = 300, DEEP_BYTES = 512 * 1024 };
+
+/* Long enough for a walk to ask which paths there are; with more names in one object than these tell. */
+static char *deep_document(void)
+{
+    char *text = malloc(DEEP_BYTES);
+    size_t len = 0;
+
+    assert_non_null(text);
+    len += (size_t)snprintf(text, DEEP_BYTES, "{\"names\":{");
+    for (int i = 0; i < NAMES; i++) {
+        len += (size_t)snprintf(text + len, DEEP_BYTES - len, "%s\"n%d\":{\"z\":1}",
+                                i == 0 ? "" : ",", i);
+    }
+    len += (size_t)snprintf(text + len, DEEP_BYTES - len, "},\"rows\":[");
+    for (int i = 0; i < ROWS; i++) {
+        len +=
+            (size_t)snprintf(text + len, DEEP_BYTES - len,
+                             "%s{\"k\":{\"no\":[%d]},\"p\":{\"z\":%d,\"q\":{\"z\":[{\"s\":1}]}}}",
+                             i == 0 ? "" : ",", i, i);
+    }
+    len += (size_t)snprintf(text + len, DEEP_BYTES - len, "]}");
+    assert_true(len < DEEP_BYTES);
+    return text;
+}
+
+static void fields_at_any_depth_are_found_whatever_paths_there_are(void **state)
+{
+    static const struct row before[] = {
+        {"count(jn:doc('db','r')=>>z)", "5300"},
+        {"count(for $z in jn:doc('db','r')=>>z return $z)", "5300"},
+        {"count(for $z in jn:doc('db','r').rows=>>z return $z)", "5000"},
+        {"count(jn:doc('db','r').rows[]=>>z)", "5000"},
+        {"sum(for $s in jn:doc('db','r')=>>s return $s)", "2500"},
+        {"count(for $n in jn:doc('db','r')=>>no[] return $n)", "2500"},
+        {"count(jn:doc('db','r')=>>nope), count(for $n in jn:doc('db','r')=>>nope return 1)",
+         "0\n0"},
+        {"count(for $n in jn:doc('db','r')=>>n299 return $n), count(jn:doc('db','r')=>>n299)",
+         "1\n1"},
+    };
+    static const struct row after[] = {
+        {"count(jn:doc('db','r')=>>z)", "5299"},
+        {"count(for $z in jn:doc('db','r')=>>z return $z)", "5299"},
+        {"sum(for $s in jn:doc('db','r').rows=>>s return $s)", "2498"},
+        {"count(jn:doc('db','r')=>>nope), count(for $n in jn:doc('db','r')=>>nope return 1)",
+         "1\n1"},
+        {"count(jn:doc('db','r')=>>y), jn:doc('db','r')=>>y", "1\n{\"z\":7}"},
+    };
+    char *text = deep_document();
+    struct query_fixture f;
+
+    (void)state;
+    query_fixture_open(&f, NULL);
+    query_fixture_put(&f, "r", text);
+    check_rows(&f, before, sizeof(before) / sizeof(before[0]));
+    check_update(&f,
+                 "let $d := jn:doc('db','r') return (delete json $d.rows[0], "
+                 "replace json value of $d.rows[1].p with {\"z\":7}, "
+                 "rename json $d.rows[1].p as \"y\", "
+                 "insert json {\"deep\":[{\"nope\":{\"z\":1}},{\"z\":2}]} into $d.rows[2].k)",
+                 "changed 1");
+    check_rows(&f, after, sizeof(after) / sizeof(after[0]));
+    query_fixture_close(&f);
+    free(text);
+}
+
 static void several_resources_change_in_one_commit(void **state)
 {
     static const struct row rows[] = {
@@ -378,6 +445,7 @@ int main(void)
         cmocka_unit_test(a_node_is_found_at_all_its_times),
         cmocka_unit_test(what_is_hidden_answers_as_what_is_not_there),
         cmocka_unit_test(updates_see_the_values_as_they_were),
+        cmocka_unit_test(fields_at_any_depth_are_found_whatever_paths_there_are),
         cmocka_unit_test(several_resources_change_in_one_commit),
         cmocka_unit_test(reading_never_updates),
         cmocka_unit_test(a_later_page_reads_what_the_first_one_read),
