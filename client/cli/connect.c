@@ -2,6 +2,7 @@
  * The way to the server: made when a command first needs it, which is after it has checked all that
  * it was given, so that a mistake starts no daemon and waits for nobody.
  */
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -25,7 +26,23 @@ enum sirix_status sirixctl_check_door(const struct sirixctl *ctl, struct sirix_e
         return sirixctl_usage(err,
                               "where is the data? give either --storage ADDRESS or --data DIR");
     }
+    for (enum sirixctl_common flag = SIRIXCTL_TOKEN_FILE; flag <= SIRIXCTL_TLS_KEY; flag++) {
+        if (has_data && ctl->args.common[flag] != NULL) {
+            return sirixctl_usage(err,
+                                  "--%s goes with --storage: the server of a folder asks for "
+                                  "no tokens and has no TLS",
+                                  sirixctl_common_flags.items[flag].name);
+        }
+    }
     return SIRIX_OK;
+}
+
+/* The flag's, else the environment's; NULL: none. */
+static const char *token_file(const struct sirixctl *ctl)
+{
+    const char *file = ctl->args.common[SIRIXCTL_TOKEN_FILE];
+
+    return file != NULL ? file : getenv("SIRIX_TOKEN_FILE");
 }
 
 /* What connecting took is no longer there for the calls. */
@@ -78,6 +95,7 @@ enum sirix_status sirixctl_connect(struct sirixctl *ctl, struct sirix_error *err
         .client_name = "sirixctl",
         .connect_timeout_ms = CONNECT_MS,
     };
+    struct sirix_client_options remote = options;
     const struct sirix_embedded_options embedded = {
         .read_only = ctl->command->needs == SIRIXCTL_NEEDS_READER,
         .start_timeout_ms = ctl->call.deadline_ms, /* Without --timeout: the library's. */
@@ -90,7 +108,11 @@ enum sirix_status sirixctl_connect(struct sirixctl *ctl, struct sirix_error *err
         return SIRIX_OK;
     }
     if (storage != NULL) {
-        status = sirix_client_open(storage, &options, &ctl->client, err);
+        remote.token_file = token_file(ctl);
+        remote.tls_ca = ctl->args.common[SIRIXCTL_TLS_CA];
+        remote.tls_cert = ctl->args.common[SIRIXCTL_TLS_CERT];
+        remote.tls_key = ctl->args.common[SIRIXCTL_TLS_KEY];
+        status = sirix_client_open(storage, &remote, &ctl->client, err);
     } else {
         status = open_folder(ctl, &embedded, err);
     }

@@ -77,7 +77,13 @@ enum sirix_status sirix_client_open(const char *address, const struct sirix_clie
     if (status != SIRIX_OK) {
         return status;
     }
-    status = sirix_channel_open(address, &channel, err);
+    const struct sirix_security_options security = {
+        .token_file = options == NULL ? NULL : options->token_file,
+        .tls_ca = options == NULL ? NULL : options->tls_ca,
+        .tls_cert = options == NULL ? NULL : options->tls_cert,
+        .tls_key = options == NULL ? NULL : options->tls_key,
+    };
+    status = sirix_channel_open(address, &security, &channel, err);
     if (status != SIRIX_OK) {
         return status;
     }

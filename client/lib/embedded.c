@@ -341,7 +341,7 @@ enum sirix_status sirix_embedded_open(const char *directory,
     }
     if (status == SIRIX_OK) {
         (void)snprintf(address, sizeof(address), "unix:%s", embedded->socket);
-        status = sirix_channel_open(address, &channel, err);
+        status = sirix_channel_open(address, &(struct sirix_security_options){0}, &channel, err);
     }
     if (status == SIRIX_OK) {
         embedded->channel = channel;

@@ -35,6 +35,11 @@ extern const struct sirixctl_command sirixctl_top;
 extern const struct sirixctl_command sirixctl_backup;
 extern const struct sirixctl_command sirixctl_restore;
 extern const struct sirixctl_command sirixctl_watch;
+extern const struct sirixctl_command sirixctl_principal_add;
+extern const struct sirixctl_command sirixctl_principal_rotate;
+extern const struct sirixctl_command sirixctl_principal_remove;
+extern const struct sirixctl_command sirixctl_principal_list;
+extern const struct sirixctl_command sirixctl_principal_reload;
 extern const struct sirixctl_command sirixctl_completion;
 
 #endif

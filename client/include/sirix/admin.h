@@ -61,6 +61,15 @@ enum sirix_status sirix_client_activity(struct sirix_client *client,
                                         struct sirix_server_activity **out_activity,
                                         struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/*
+ * Lets the server read its file of principals again. For operators. SIRIX_PRECONDITION: it was started
+ * without one; SIRIX_INVALID: the file is wrong, and what was in force stays.
+ */
+enum sirix_status sirix_client_reload_principals(struct sirix_client *client,
+                                                 const struct sirix_call_options *call,
+                                                 uint32_t *out_count,
+                                                 struct sirix_error *err) SIRIX_MUST_CHECK;
+
 enum sirix_verify_part_kind {
     SIRIX_VERIFY_PART_PROGRESS,
     SIRIX_VERIFY_PART_PROBLEM,

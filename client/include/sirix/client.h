@@ -49,7 +49,17 @@ struct sirix_client_options {
     const char *client_name;      /* For the server's log; at most 256 bytes. */
     uint32_t default_deadline_ms; /* Of calls that name none, streams apart. */
     uint32_t connect_timeout_ms;  /* How long a server that is not there is waited for. */
-    const void *reserved[6];      /* For TLS and tokens; must be NULL. */
+    /*
+     * How the client shows who it is at HOST:PORT, and whom it trusts. A Unix socket and an embedded
+     * server ask for neither.
+     */
+    const char
+        *token_file;      /* Its first line is the token; read again when the file changes. Without
+                               TLS it is sent to this machine alone. */
+    const char *tls_ca;   /* PEM, or "system": TLS with servers of these authorities. */
+    const char *tls_cert; /* PEM: the client's own certificate, with tls_key; or NULL. */
+    const char *tls_key;
+    const void *reserved[2]; /* Must be NULL. */
 };
 
 /*

@@ -160,6 +160,25 @@ enum sirix_status sirix_client_activity(struct sirix_client *client,
     return status;
 }
 
+static void take_principals(const ProtobufCMessage *answer, void *context)
+{
+    *(uint32_t *)context = ((const PB(ReloadPrincipalsResponse) *)(const void *)answer)->principals;
+}
+
+enum sirix_status sirix_client_reload_principals(struct sirix_client *client,
+                                                 const struct sirix_call_options *call,
+                                                 uint32_t *out_count, struct sirix_error *err)
+{
+    PB(ReloadPrincipalsRequest) request = PB_INIT(RELOAD_PRINCIPALS_REQUEST);
+    const struct sirix_unary unary = {
+        .method = SIRIX_METHOD_RELOAD_PRINCIPALS,
+        .request = &request.base,
+        .answer_type = PB_TYPE(reload_principals_response),
+    };
+
+    return sirix_client_unary_plain(client, &unary, call, take_principals, out_count, err);
+}
+
 /* --- Verify ----------------------------------------------------------------------------------- */
 
 struct sirix_verify_stream {

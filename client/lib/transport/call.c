@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <grpc/byte_buffer.h>
 #include <grpc/slice.h>
+#include <string.h>
 
 #include "lib/transport/failure.h"
 #include "lib/transport/message.h"
@@ -33,6 +34,27 @@ static bool run(struct sirix_call *call, const grpc_op *ops, size_t count)
     return event.success != 0;
 }
 
+static void add_metadata(struct sirix_call *call, const char *key, const void *value, size_t len)
+{
+    grpc_metadata *row = &call->sent_metadata[call->sent_metadata_count++];
+
+    row->key = grpc_slice_from_static_string(key);
+    row->value = grpc_slice_from_copied_buffer(value, len);
+}
+
+static enum sirix_status set_token(struct sirix_call *call, struct sirix_error *err)
+{
+    char text[SIRIX_AUTHORIZATION_BYTES];
+    enum sirix_status status =
+        sirix_security_authorization(sirix_channel_security(call->channel), text, err);
+
+    if (status == SIRIX_OK && text[0] != '\0') {
+        add_metadata(call, "authorization", text, strlen(text));
+        explicit_bzero(text, sizeof(text));
+    }
+    return status;
+}
+
 static enum sirix_status set_metadata(struct sirix_call *call,
                                       const struct sirix_call_options *options,
                                       struct sirix_error *err)
@@ -53,10 +75,7 @@ static enum sirix_status set_metadata(struct sirix_call *call,
         sirix_error_set_field(err, "traceparent");
         return status;
     }
-    call->sent_metadata[0].key = grpc_slice_from_static_string(traceparent_key);
-    call->sent_metadata[0].value =
-        grpc_slice_from_copied_buffer(options->traceparent.data, options->traceparent.len);
-    call->sent_metadata_count = 1;
+    add_metadata(call, traceparent_key, options->traceparent.data, options->traceparent.len);
     return SIRIX_OK;
 }
 
@@ -82,7 +101,11 @@ enum sirix_status sirix_call_start(struct sirix_call *call, struct sirix_channel
         .give_up_ns = UINT64_MAX,
     };
     enum sirix_status status = set_metadata(call, options, err);
+    if (status == SIRIX_OK) {
+        status = set_token(call, err);
+    }
     if (status != SIRIX_OK) {
+        drop_metadata(call);
         return status;
     }
     grpc_metadata_array_init(&call->initial);

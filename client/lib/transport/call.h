@@ -20,7 +20,7 @@
 #include "lib/transport/cancel.h"
 #include "lib/transport/channel.h"
 
-enum { SIRIX_CALL_METADATA_MAX = 1, SIRIX_CALL_TRACEPARENT_BYTES_MAX = 512 };
+enum { SIRIX_CALL_METADATA_MAX = 2, SIRIX_CALL_TRACEPARENT_BYTES_MAX = 512 };
 
 struct sirix_call {
     struct sirix_channel *channel;
@@ -46,7 +46,7 @@ struct sirix_call {
 
 /*
  * Begins; nothing is sent yet. options may be NULL. SIRIX_CANCELLED; SIRIX_INVALID for a
- * traceparent that cannot be sent. After a failure there is nothing to deinit.
+ * traceparent that cannot be sent; SIRIX_IO: the token cannot be read. After a failure there is nothing to deinit.
  */
 enum sirix_status sirix_call_start(struct sirix_call *call, struct sirix_channel *channel,
                                    enum sirix_method method, uint64_t deadline_ns,

@@ -30,6 +30,7 @@ static const char unix_scheme[] = "unix:";
 
 struct sirix_channel {
     grpc_channel *channel;
+    struct sirix_security *security; /* NULL: nothing is shown. */
     void *methods[SIRIX_METHOD_COUNT];
     pthread_mutex_t mutex;
     grpc_completion_queue *queues[SIRIX_CHANNEL_QUEUES_KEPT_MAX];
@@ -156,7 +157,7 @@ static grpc_arg integer_arg(const char *key, int value)
     return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = pointer.out, .value.integer = value};
 }
 
-static grpc_channel *create_channel(const char *target)
+static grpc_channel *create_channel(const char *target, const struct sirix_security *security)
 {
     grpc_arg args[] = {
         /* The contract's limits, on both ways. */
@@ -175,17 +176,19 @@ static grpc_channel *create_channel(const char *target)
         integer_arg(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, CONNECT_TRY_MIN_MS),
     };
     grpc_channel_args all = {.num_args = sizeof(args) / sizeof(args[0]), .args = args};
-    grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
+    grpc_channel_credentials *credentials = sirix_security_credentials(security);
     grpc_channel *channel = grpc_channel_create(target, credentials, &all);
 
     grpc_channel_credentials_release(credentials);
     return channel;
 }
 
-enum sirix_status sirix_channel_open(const char *address, struct sirix_channel **out_channel,
-                                     struct sirix_error *err)
+enum sirix_status sirix_channel_open(const char *address,
+                                     const struct sirix_security_options *options,
+                                     struct sirix_channel **out_channel, struct sirix_error *err)
 {
     struct sirix_channel *channel = NULL;
+    struct sirix_security *security = NULL;
     struct sirix_buf target;
     const char *target_text = NULL;
 
@@ -194,17 +197,22 @@ enum sirix_status sirix_channel_open(const char *address, struct sirix_channel *
     if (status == SIRIX_OK) {
         status = sirix_buf_c_str(&target, &target_text, err);
     }
+    if (status == SIRIX_OK) {
+        status = sirix_security_open(options, address, &security, err);
+    }
     if (status != SIRIX_OK) {
         goto out;
     }
     channel = calloc(1, sizeof(*channel));
     if (channel == NULL) {
+        sirix_security_close(security);
         status = sirix_fail(err, SIRIX_NO_MEMORY, "allocate a channel");
         goto out;
     }
     sirix_runtime_acquire();
+    channel->security = security;
     (void)pthread_mutex_init(&channel->mutex, NULL); /* Cannot fail on Linux. */
-    channel->channel = create_channel(target_text);
+    channel->channel = create_channel(target_text, security);
     for (size_t i = 0; i < SIRIX_METHOD_COUNT; i++) {
         channel->methods[i] =
             grpc_channel_register_call(channel->channel, sirix_method_rows[i].path, NULL, NULL);
@@ -213,6 +221,11 @@ enum sirix_status sirix_channel_open(const char *address, struct sirix_channel *
 out:
     sirix_buf_deinit(&target);
     return status;
+}
+
+struct sirix_security *sirix_channel_security(const struct sirix_channel *channel)
+{
+    return channel->security;
 }
 
 static void destroy_queue(grpc_completion_queue *queue)
@@ -232,6 +245,7 @@ void sirix_channel_close(struct sirix_channel *channel)
         destroy_queue(channel->queues[i]);
     }
     (void)pthread_mutex_destroy(&channel->mutex);
+    sirix_security_close(channel->security);
     free(channel);
     sirix_runtime_release();
 }

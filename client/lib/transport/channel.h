@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "lib/transport/method.h"
+#include "lib/transport/security.h"
 #include "sirix/sirix.h"
 
 struct sirix_channel;
@@ -24,11 +25,16 @@ enum {
 };
 
 /*
- * A channel to `unix:PATH` or `HOST:PORT`; nothing connects yet. SIRIX_INVALID (field "address"),
- * SIRIX_NO_MEMORY.
+ * A channel to `unix:PATH` or `HOST:PORT`; nothing connects yet. SIRIX_INVALID (field "address", or the
+ * option), SIRIX_IO (a file of the options), SIRIX_NO_MEMORY.
  */
-enum sirix_status sirix_channel_open(const char *address, struct sirix_channel **out_channel,
+enum sirix_status sirix_channel_open(const char *address,
+                                     const struct sirix_security_options *security,
+                                     struct sirix_channel **out_channel,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;
+
+/* What calls show of who makes them; may be NULL. */
+struct sirix_security *sirix_channel_security(const struct sirix_channel *channel);
 
 /* When no call is left. NULL is allowed. */
 void sirix_channel_close(struct sirix_channel *channel);

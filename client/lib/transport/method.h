@@ -37,7 +37,8 @@
     X(BACKUP, Backup, false, true)                                                                 \
     X(RESTORE, Restore, true, true)                                                                \
     X(ATTACH, Attach, false, true)                                                                 \
-    X(WATCH, Watch, false, true)
+    X(WATCH, Watch, false, true)                                                                   \
+    X(RELOAD_PRINCIPALS, ReloadPrincipals, false, false)
 
 enum sirix_method {
 #define SIRIX_X(upper, name, writes, streams) SIRIX_METHOD_##upper,

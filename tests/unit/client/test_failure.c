@@ -268,7 +268,7 @@ static void good_addresses_open_without_a_server(void **state)
 
 static void options_of_a_later_version_are_refused(void **state)
 {
-    const struct sirix_client_options options = {.reserved = {NULL, "token"}};
+    const struct sirix_client_options options = {.reserved = {NULL, "later"}};
     struct sirix_client *client = NULL;
 
     (void)state;
