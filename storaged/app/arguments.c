@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/config_file.h"
 #include "probe/probe.h"
 
 enum option_kind {
@@ -33,6 +34,8 @@ struct option_row {
 #define AT(member) offsetof(struct sirix_app_options, member)
 
 static const struct option_row rows[] = {
+    {"--config", "FILE", "settings, one NAME = VALUE a line; what is given here too counts here",
+     KIND_TEXT, AT(config), 0, 0, 0},
     {"--data", "DIR", "the data folder; made if its last part is missing", KIND_TEXT, AT(data), 0,
      0, 0},
     {"--listen", "ADDRESS",
@@ -267,6 +270,41 @@ static enum sirix_status take_option(struct rest *rest, bool seen[ROWS],
     return status == SIRIX_OK ? set_value(row, value, options, err) : status;
 }
 
+/* What a file of settings is read into. */
+struct file {
+    const bool *on_line; /* By rows: given on the command line, which counts more. */
+    bool in_file[ROWS];
+    struct sirix_app_options *options;
+};
+
+static enum sirix_status take_setting(void *context, const char *name, const char *value,
+                                      struct sirix_error *err)
+{
+    struct file *file = context;
+    char option[64];
+    int len = snprintf(option, sizeof(option), "--%s", name);
+    const struct option_row *row =
+        len < 0 || (size_t)len >= sizeof(option) ? NULL : find_row(option, (size_t)len);
+
+    if (row == NULL || row->kind == KIND_ACTION || row->offset == AT(config)) {
+        return sirix_fail(err, SIRIX_INVALID, "unknown setting %.64s", name);
+    }
+    if (file->in_file[row - rows] && row->kind != KIND_LIST) {
+        return sirix_fail(err, SIRIX_INVALID, "%s is given twice", name);
+    }
+    file->in_file[row - rows] = true;
+    if (row->kind == KIND_FLAG) {
+        bool yes = strcmp(value, "yes") == 0;
+        if (!yes && strcmp(value, "no") != 0) {
+            return sirix_fail(err, SIRIX_INVALID, "%s %.64s: yes or no", name, value);
+        }
+        if (!yes) {
+            return SIRIX_OK;
+        }
+    }
+    return file->on_line[row - rows] ? SIRIX_OK : set_value(row, value, file->options, err);
+}
+
 /* What options have to do with each other. */
 static enum sirix_status check_together(const struct sirix_app_options *options,
                                         struct sirix_error *err)
@@ -309,6 +347,12 @@ enum sirix_status sirix_app_options_parse(int argc, char **argv,
     set_presets(&options);
     while (status == SIRIX_OK && rest.at < rest.count) {
         status = take_option(&rest, seen, &options, err);
+    }
+    if (status == SIRIX_OK && options.config != NULL) {
+        struct file file = {.on_line = seen, .options = &options};
+        status =
+            sirix_config_file_read(options.config, take_setting, &file, &options.config_text, err);
+        out_options->config_text = options.config_text;
     }
     bool needs_data = options.action == SIRIX_APP_RUN || options.action == SIRIX_APP_CHECK_CONFIG;
     if (status == SIRIX_OK && needs_data && options.data == NULL) {

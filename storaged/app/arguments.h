@@ -21,7 +21,9 @@ enum sirix_app_action {
 
 struct sirix_app_options {
     enum sirix_app_action action;
-    const char *data; /* As given. */
+    const char *config; /* A file of settings; NULL: none. */
+    char *config_text;  /* Of it; what it sets are texts in here. Kept to the end of the process. */
+    const char *data;   /* As given. */
     const char *listen[SIRIX_LISTEN_MAX];
     size_t listen_count;
     const char *principals; /* NULL: none. */
@@ -42,7 +44,8 @@ struct sirix_app_options {
 };
 
 /*
- * Reads argv; texts stay those of argv. SIRIX_INVALID: one line that names the option; an unknown
+ * Reads argv, and the file of --config for what argv leaves open; texts stay those of argv, or are in
+ * config_text, also after a failure. SIRIX_INVALID: one line that names the option; an unknown
  * one, one given twice, a missing or impossible value, an address that is not allowed.
  */
 enum sirix_status sirix_app_options_parse(int argc, char **argv,

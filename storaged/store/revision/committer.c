@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "store/revision/group.h"
+#include "store/revision/group_counts.h"
 #include "store/revision/work_queue.h"
 
 enum {
@@ -78,11 +79,7 @@ struct sirix_committer_pool {
     struct sirix_committer *first;
     struct sirix_committer *last;
     bool stopping;
-    struct sirix_histogram sizes; /* What is counted needs no lock. */
-    struct sirix_histogram prepare_us;
-    struct sirix_histogram write_us;
-    _Atomic uint64_t written_bytes;
-    _Atomic uint64_t failures;
+    struct sirix_group_counts counts; /* Needs no lock. */
     unsigned committers;
     uint32_t thread_count;
     pthread_t threads[];
@@ -91,14 +88,12 @@ struct sirix_committer_pool {
 static void lock(struct sirix_committer_pool *pool)
 {
     int rc = pthread_mutex_lock(&pool->lock);
-
     assert(rc == 0);
 }
 
 static void unlock(struct sirix_committer_pool *pool)
 {
     int rc = pthread_mutex_unlock(&pool->lock);
-
     assert(rc == 0);
 }
 
@@ -180,29 +175,6 @@ static void take_works(struct sirix_committer *committer, struct work_queue *tak
     }
 }
 
-/* Counts a group that was given to the backend. */
-static void count_group(struct sirix_committer *committer, enum sirix_status status,
-                        uint64_t now_ns)
-{
-    enum { NS_PER_US = 1000 };
-    struct sirix_committer_pool *pool = committer->pool;
-
-    if (committer->submitted_ns == 0) {
-        return;
-    }
-    if (status != SIRIX_OK) {
-        (void)atomic_fetch_add_explicit(&pool->failures, 1, memory_order_relaxed);
-        return;
-    }
-    sirix_histogram_add(&pool->sizes, sirix_histogram_sizes, committer->accepted.count);
-    sirix_histogram_add(&pool->prepare_us, sirix_histogram_times_us,
-                        (committer->submitted_ns - committer->began_ns) / NS_PER_US);
-    sirix_histogram_add(&pool->write_us, sirix_histogram_times_us,
-                        (now_ns - committer->submitted_ns) / NS_PER_US);
-    (void)atomic_fetch_add_explicit(&pool->written_bytes, committer->group.put_bytes,
-                                    memory_order_relaxed);
-}
-
 /* Tells every accepted work how the group ended, and adapts the pace. */
 static void finish_group(struct sirix_committer *committer, enum sirix_status status,
                          const struct sirix_error *error)
@@ -212,7 +184,13 @@ static void finish_group(struct sirix_committer *committer, enum sirix_status st
     const struct sirix_batch *batch = &committer->batch;
     struct sirix_commit_work *work = NULL;
 
-    count_group(committer, status, now_ns);
+    const struct sirix_group_ended ended = {.well = status == SIRIX_OK,
+                                            .works = committer->accepted.count,
+                                            .bytes = committer->group.put_bytes,
+                                            .began_ns = committer->began_ns,
+                                            .submitted_ns = committer->submitted_ns,
+                                            .now_ns = now_ns};
+    sirix_group_counts_add(&committer->pool->counts, &ended);
     lock(committer->pool);
     committer->latched = committer->latched || status == SIRIX_OUTCOME_UNKNOWN ||
                          (error != NULL && error->reason == SIRIX_REASON_DATABASE_READ_ONLY);
@@ -414,16 +392,7 @@ static void *take_turns(void *context)
 void sirix_committer_pool_totals(const struct sirix_committer_pool *pool,
                                  struct sirix_committer_totals *out_totals)
 {
-    struct sirix_committer_totals totals = {0};
-
-    sirix_histogram_read(&pool->sizes, &totals.sizes);
-    sirix_histogram_read(&pool->prepare_us, &totals.prepare_us);
-    sirix_histogram_read(&pool->write_us, &totals.write_us);
-    totals.groups = totals.sizes.total;
-    totals.works = totals.sizes.sum;
-    totals.bytes = atomic_load_explicit(&pool->written_bytes, memory_order_relaxed);
-    totals.failures = atomic_load_explicit(&pool->failures, memory_order_relaxed);
-    *out_totals = totals;
+    sirix_group_counts_read(&pool->counts, out_totals);
 }
 
 void sirix_committer_pool_stop(struct sirix_committer_pool *pool)
