@@ -162,7 +162,7 @@ static enum sirix_status serialisation_options(struct sirix_call *call, struct s
     if (status != SIRIX_OK) {
         return status;
     }
-    *out = (struct serialisation){.separator = literal_bytes(" ")};
+    *out = (struct serialisation){.is_text = true, .separator = literal_bytes(" ")};
     out->writer.depth_max = SIRIX_VALUE_DEPTH_MAX;
     if (method.kind != SIRIX_ITEM_NONE) {
         struct sirix_bytes name =

@@ -287,7 +287,8 @@ static bool declare_global(struct builder *builder, const struct sirix_ast_decla
     global->external = (declaration->flags & SIRIX_AST_EXTERNAL) != 0;
     global->typed = declaration->type != NULL;
     return builder_type(builder, declaration->type, &global->type) &&
-           builder_bind_global(builder, &name, query->global_count++);
+           builder_bind_global(builder, &name, (declaration->flags & SIRIX_AST_NONASSIGNABLE) == 0,
+                               query->global_count++);
 }
 
 static bool declare_globals(struct builder *builder)

@@ -143,7 +143,8 @@ bool builder_bind(struct builder *builder, const struct sirix_ast_name *name, ui
                   uint32_t column, bool assignable, uint32_t *out);
 bool builder_bind_name(struct builder *builder, const struct builder_name *name, uint32_t line,
                        uint32_t column, bool assignable, uint32_t *out);
-bool builder_bind_global(struct builder *builder, const struct builder_name *name, uint32_t number);
+bool builder_bind_global(struct builder *builder, const struct builder_name *name, bool assignable,
+                         uint32_t number);
 /* Hides what was bound since. */
 void builder_unbind(struct builder *builder, uint32_t binding_count);
 /* What a name means; NULL without a failure when nothing. */

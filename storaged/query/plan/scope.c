@@ -53,11 +53,12 @@ bool builder_bind(struct builder *builder, const struct sirix_ast_name *name, ui
            builder_bind_name(builder, &expanded, line, column, assignable, out);
 }
 
-bool builder_bind_global(struct builder *builder, const struct builder_name *name, uint32_t number)
+bool builder_bind_global(struct builder *builder, const struct builder_name *name, bool assignable,
+                         uint32_t number)
 {
-    return push_binding(builder,
-                        (struct builder_binding){
-                            .name = *name, .slot = number, .is_global = true, .assignable = true});
+    return push_binding(
+        builder, (struct builder_binding){
+                     .name = *name, .slot = number, .is_global = true, .assignable = assignable});
 }
 
 void builder_unbind(struct builder *builder, uint32_t binding_count)

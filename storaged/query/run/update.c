@@ -255,11 +255,18 @@ static enum sirix_status find_target(struct sirix_run *run, const struct sirix_p
 
 /* --- Inserts ---------------------------------------------------------------------------------------- */
 
+/* placed: something is put at a place of an array. */
 static enum sirix_status insert_target(struct sirix_run *run, const struct sirix_plan *plan,
-                                       struct sirix_item *out, struct sirix_query_error *err)
+                                       bool placed, struct sirix_item *out,
+                                       struct sirix_query_error *err)
 {
     struct sirix_sequence value = {0};
     enum sirix_status status = sirix_run_all(run, plan, &value, err);
+
+    if (status == SIRIX_OK && value.count == 0 && placed) {
+        return sirix_query_fail_at(err, plan->line, plan->column, "XUDY0027",
+                                   "the target of an update is an empty sequence");
+    }
 
     if (status == SIRIX_OK) {
         *out = value.count == 1 ? sirix_sequence_at(&value, 0) : (struct sirix_item){0};
@@ -385,7 +392,7 @@ static enum sirix_status insert(struct sirix_run *run, const struct sirix_plan *
     enum sirix_status status = sirix_run_all(run, plan->children[0], &content, err);
 
     if (status == SIRIX_OK) {
-        status = insert_target(run, plan->children[1], &target, err);
+        status = insert_target(run, plan->children[1], placed, &target, err);
     }
     if (status != SIRIX_OK) {
         return status;

@@ -225,6 +225,7 @@ enum {
     SIRIX_AST_PRIVATE = 1u << 9,          /* %private; kept for messages only */
     SIRIX_AST_ASSIGNABLE = 1u << 10,      /* a variable that := may set */
     SIRIX_AST_PUBLIC = 1u << 11,          /* %public */
+    SIRIX_AST_NONASSIGNABLE = 1u << 13,   /* %an:nonassignable */
     SIRIX_AST_HOLDS_SEQUENCES = 1u << 12, /* OBJECT: map { }; ARRAY: [ ] of XQuery 3.1 */
 };
 

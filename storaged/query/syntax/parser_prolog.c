@@ -166,6 +166,7 @@ static bool read_annotation(struct parser *parser, uint32_t *flags, uint32_t *or
         {"private", SIRIX_AST_PRIVATE},
         {"updating", SIRIX_AST_UPDATING},
         {"assignable", SIRIX_AST_ASSIGNABLE},
+        {"nonassignable", SIRIX_AST_NONASSIGNABLE},
     };
     struct sirix_token place = parser->token;
     struct sirix_ast_name *name = parser_advance(parser) ? parser_name(parser) : NULL;

@@ -252,7 +252,7 @@ static void jsoniq_functions_pass_other_items_over(void **state)
         {"jn:parse-json", "\"\"a\" : true }\"", "!JNDY0021"},
         {"jn:parse-json", "\"1 2\" | {\"jsoniq-multiple-top-level-items\":false}", "!JNDY0021"},
         {"jn:parse-json", "\"1 2\" | {\"jsoniq-multiple-top-level-items\":1}", "!JNTY0020"},
-        {"serialize", "{\"a\":[1,\"x\"]} , 2 , \"y\"", "\"{\"a\":[1,\"x\"]} 2 \"y\"\""},
+        {"serialize", "{\"a\":[1,\"x\"]} , 2 , \"y\"", "\"{\"a\":[1,\"x\"]} 2 y\""},
         {"serialize", "1e6", "\"1.0E6\""},
         {"serialize", "()", "\"\""},
         {"serialize", "\"y\" , 1 | {\"method\":\"text\",\"item-separator\":\"-\"}", "\"y-1\""},
