@@ -208,6 +208,33 @@ static enum sirix_status settle_past(struct sirix_group *group,
                           (struct sirix_bytes){0}, false, remove_move, &walk, err);
 }
 
+static enum sirix_status note_row(void *context, struct sirix_bytes key, struct sirix_bytes value,
+                                  bool *stop, struct sirix_error *err)
+{
+    (void)key;
+    (void)value;
+    (void)err;
+    *(bool *)context = true;
+    *stop = true;
+    return SIRIX_OK;
+}
+
+/* Whether there may be revisions that were made on the branch: its head is not where it began, or was not. */
+static enum sirix_status has_revisions(struct sirix_group *group,
+                                       const struct sirix_resource *resource,
+                                       const struct sirix_label_row *row,
+                                       const struct sirix_head_row *head, bool *out_has,
+                                       struct sirix_error *err)
+{
+    const struct sirix_rows_key moves = sirix_rows_prefix_moves(resource->id, row->branch);
+
+    *out_has =
+        head->address != row->address || sirix_group_changes(group, sirix_rows_key_view(&moves));
+    return *out_has ? SIRIX_OK
+                    : sirix_ref_scan(sirix_group_reader(group), sirix_rows_key_view(&moves),
+                                     (struct sirix_bytes){0}, false, note_row, out_has, err);
+}
+
 enum sirix_status sirix_branch_remove(struct sirix_group *group,
                                       const struct sirix_resource *resource,
                                       const struct sirix_label_row *row,
@@ -218,12 +245,20 @@ enum sirix_status sirix_branch_remove(struct sirix_group *group,
     const struct sirix_rows_key head_key = sirix_rows_key_head(resource->id, row->branch);
     const struct sirix_rows_key expiry =
         sirix_rows_key_expiry(row->expires_us, resource->id, row->branch);
+    const struct sirix_rows_key name_by_id = sirix_rows_key_branch_name(resource->id, row->branch);
     struct sirix_head_row head;
+    bool has = true;
     enum sirix_status status = sirix_head_get(group, resource, row->branch, &head, err);
 
     if (status == SIRIX_NOT_FOUND || (status == SIRIX_OK && counters->branch_count < 2)) {
         return sirix_fail(err, SIRIX_CORRUPT, "resource %s: the rows of branch %.*s do not agree",
                           resource->name, (int)row->name.len, (const char *)row->name.data);
+    }
+    if (status == SIRIX_OK) {
+        status = has_revisions(group, resource, row, &head, &has, err);
+    }
+    if (status == SIRIX_OK && !has) {
+        status = sirix_row_delete(group, &name_by_id, err); /* Nothing is called by it. */
     }
     if (status == SIRIX_OK) {
         status = settle_past(group, resource, row, &head, sirix_counters_tick(counters, now_us),

@@ -116,6 +116,9 @@ enum sirix_status sirix_group_ref_put(struct sirix_group *group, struct sirix_by
                                       struct sirix_bytes value,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* Whether works of the group have put or deleted rows whose keys begin so. */
+bool sirix_group_changes(const struct sirix_group *group, struct sirix_bytes prefix);
+
 /*
  * Sealed bytes; not copied, alive until done. Deletes come before puts, whatever the order of works: a
  * delete does not reach what the same group puts.

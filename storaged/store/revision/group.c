@@ -169,6 +169,18 @@ enum sirix_status sirix_group_ref_get(struct sirix_group *group, struct sirix_by
     return SIRIX_OK;
 }
 
+bool sirix_group_changes(const struct sirix_group *group, struct sirix_bytes prefix)
+{
+    for (size_t i = 0; i < group->row_count; i++) {
+        const struct sirix_bytes key = group->rows[i].key;
+
+        if (key.len >= prefix.len && memcmp(key.data, prefix.data, prefix.len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Makes room for one more row, and for it in the batch. */
 static enum sirix_status make_row(struct sirix_group *group, struct sirix_error *err)
 {

@@ -165,8 +165,8 @@ enum sirix_status sirix_branch_find(struct sirix_resource *resource, struct siri
                                     struct sirix_branch_head *out_branch,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 /*
- * The name of a branch that is there or was, as written, by the id that records have: a slice of the
- * reader. NOT_FOUND (without a sentence): no branch has had the id.
+ * The name of a branch that is there, or on which revisions were made, as written, by the id that records
+ * have: a slice of the reader. NOT_FOUND (without a sentence): no such branch has the id.
  */
 enum sirix_status sirix_branch_name(struct sirix_resource *resource, struct sirix_reader *reader,
                                     uint64_t id, struct sirix_bytes *out_name,
@@ -188,7 +188,7 @@ enum sirix_status sirix_branch_promote(struct sirix_resource *resource, struct s
 
 /*
  * Deletes branches whose time to live has passed by the clock, at most max; *out_more: some are left.
- * Only their names are kept, for the revisions made on them; nothing for views as of their life.
+ * The names of those on which revisions were made are kept, for these; nothing for views as of their life.
  */
 enum sirix_status sirix_branch_sweep(struct sirix_database *database, uint32_t max,
                                      uint32_t *out_swept, bool *out_more,

@@ -255,6 +255,7 @@ static void a_branch_keeps_its_name_and_may_be_deleted_when_its_time_is_over(voi
     uint64_t brief = test_branch(f, "main", "Brief", f->now_us + 1000000);
     struct sirix_published published = test_set(f, "Brief", 7);
 
+    (void)test_set(f, "Gone", 6);
     f->now_us += 2000000;
     sirix_reader_yield(f->reader);
     assert_int_equal(
@@ -285,6 +286,47 @@ static void a_branch_keeps_its_name_and_may_be_deleted_when_its_time_is_over(voi
                      SIRIX_NOT_FOUND);
 }
 
+/* Counted in rows: the life of one that was deleted is kept for views as of then, its name is not. */
+static void a_branch_that_nothing_was_committed_on_leaves_no_name(void **state)
+{
+    struct test_rev *f = *state;
+    struct sirix_promoted promoted;
+    size_t before = 0;
+    size_t rows = 0;
+    uint32_t swept = 0;
+    bool more = false;
+    char name[24];
+
+    (void)test_set(f, "main", 1);
+    assert_int_equal(test_count_rows(f, "r", 1, &before), SIRIX_OK);
+    for (int i = 0; i < 300; i++) {
+        (void)snprintf(name, sizeof(name), "brief-%d", i);
+        (void)test_branch(f, "main", name, f->now_us + 1000000);
+    }
+    f->now_us += 2000000;
+    assert_int_equal(sirix_branch_sweep(f->database, 1000, &swept, &more, NULL), SIRIX_OK);
+    assert_int_equal(swept, 300);
+    assert_int_equal(test_count_rows(f, "r", 1, &rows), SIRIX_OK);
+    assert_int_equal(rows, before);
+
+    for (int i = 0; i < 300; i++) {
+        (void)snprintf(name, sizeof(name), "gone-%d", i);
+        (void)test_branch(f, "main", name, 0);
+        assert_int_equal(sirix_branch_delete(f->resource, test_name(name), NULL), SIRIX_OK);
+    }
+    assert_int_equal(test_count_rows(f, "r", 1, &rows), SIRIX_OK);
+    assert_int_equal(rows, before + 300);
+
+    /* A revision was made on it, though its head is again where it began. */
+    uint64_t made = test_branch(f, "main", "made", 0);
+    (void)test_set(f, "made", 2);
+    assert_int_equal(sirix_branch_promote(f->resource, test_name("main"), test_name("made"), true,
+                                          &promoted, NULL),
+                     SIRIX_OK);
+    assert_int_equal(sirix_branch_delete(f->resource, test_name("made"), NULL), SIRIX_OK);
+    expect_name(f, made, "made");
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -293,6 +335,7 @@ int main(void)
         CASE(names_differ_in_more_than_case_and_main_is_protected),
         CASE(lists_go_on_where_they_stopped),
         CASE(a_branch_keeps_its_name_and_may_be_deleted_when_its_time_is_over),
+        CASE(a_branch_that_nothing_was_committed_on_leaves_no_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
