@@ -137,8 +137,8 @@ static enum sirix_status ignore_row(void *context, const struct sirix_sql_value 
     (void)context;
     (void)values;
     (void)count;
-    (void)stop;
     (void)err;
+    *stop = true;
     return SIRIX_OK;
 }
 

@@ -45,7 +45,7 @@ static enum sirix_status add_branch(void *context, const struct sirix_branch_inf
     struct sirix_bytes name = {0};
     void *array = resource->branches;
 
-    (void)stop;
+    *stop = false;
     enum sirix_status status =
         grow(reading, &array, resource->branch_count, sizeof(*resource->branches), err);
     resource->branches = array;
@@ -73,7 +73,7 @@ static enum sirix_status add_snapshot(void *context, const struct sirix_snapshot
     struct sirix_bytes name = {0};
     void *array = resource->snapshots;
 
-    (void)stop;
+    *stop = false;
     enum sirix_status status =
         grow(reading, &array, resource->snapshot_count, sizeof(*resource->snapshots), err);
     resource->snapshots = array;
@@ -176,7 +176,7 @@ static enum sirix_status add_resource(void *context, struct sirix_bytes name, bo
     struct sirix_sql_resource *resource = NULL;
     void *memory = NULL;
 
-    (void)stop;
+    *stop = false;
     if (!sirix_sql_visible(session, reading->facts->database, name)) {
         return SIRIX_OK;
     }
@@ -253,7 +253,7 @@ static enum sirix_status add_database(void *context, struct sirix_bytes database
     void *memory = NULL;
 
     (void)resource;
-    (void)stop;
+    *stop = false;
     enum sirix_status status =
         sirix_arena_calloc(&session->arena, 1, sizeof(*reading.facts), &memory, err);
     if (status != SIRIX_OK) {

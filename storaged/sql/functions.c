@@ -174,11 +174,9 @@ static bool holds(struct piece set, const unsigned char *character, size_t len)
     return false;
 }
 
-static void trim(sqlite3_context *context, int argc, sqlite3_value **values)
+static void trim(sqlite3_context *context, sqlite3_value **values, int sides)
 {
-    const int sides = (int)(intptr_t)sqlite3_user_data(context);
-
-    if (is_null(values, argc)) {
+    if (is_null(values, 2)) {
         return;
     }
     struct piece in = text_of(values[0]);
@@ -211,24 +209,40 @@ static void trim(sqlite3_context *context, int argc, sqlite3_value **values)
     sqlite3_result_text64(context, (const char *)in.data, in.len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+static void trim_both(sqlite3_context *context, int argc, sqlite3_value **values)
+{
+    (void)argc;
+    trim(context, values, LEFT | RIGHT);
+}
+
+static void trim_left(sqlite3_context *context, int argc, sqlite3_value **values)
+{
+    (void)argc;
+    trim(context, values, LEFT);
+}
+
+static void trim_right(sqlite3_context *context, int argc, sqlite3_value **values)
+{
+    (void)argc;
+    trim(context, values, RIGHT);
+}
+
 int sirix_sql_functions_add(sqlite3 *db)
 {
     static const struct {
         const char *name;
         int arguments;
-        int sides;
         void (*function)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
-        {"instr", 2, 0, instr},   {"replace", 3, 0, replace}, {"trim", 2, LEFT | RIGHT, trim},
-        {"ltrim", 2, LEFT, trim}, {"rtrim", 2, RIGHT, trim},
+        {"instr", 2, instr},     {"replace", 3, replace},  {"trim", 2, trim_both},
+        {"ltrim", 2, trim_left}, {"rtrim", 2, trim_right},
     };
     int rc = SQLITE_OK;
 
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof(functions) / sizeof(functions[0]); i++) {
         rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
-                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-                                        (void *)(intptr_t)functions[i].sides, functions[i].function,
-                                        NULL, NULL, NULL);
+                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
+                                        functions[i].function, NULL, NULL, NULL);
     }
     return rc;
 }

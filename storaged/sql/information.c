@@ -29,19 +29,26 @@ static const struct sirix_sql_list *const schema_lists[] = {
 
 /* --- Tables --------------------------------------------------------------------------------------- */
 
-static enum sirix_status add_table(struct sirix_sql_list_scan *scan, const char *schema,
-                                   const char *name, struct sirix_bytes database,
-                                   struct sirix_bytes resource, const char *type,
-                                   const char *meaning, struct sirix_error *err)
+struct table_row {
+    const char *schema;
+    const char *name;
+    struct sirix_bytes database;
+    struct sirix_bytes resource;
+    const char *type;
+    const char *meaning;
+};
+
+static enum sirix_status add_table(struct sirix_sql_list_scan *scan, const struct table_row *row,
+                                   struct sirix_error *err)
 {
     const struct sirix_sql_value none = {.kind = SIRIX_SQL_NULL};
     const struct sirix_sql_value values[] = {
-        sirix_sql_str_value(schema),
-        sirix_sql_str_value(name),
-        sirix_sql_str_value(type),
-        database.len == 0 ? none : sirix_sql_text_value(database),
-        resource.len == 0 ? none : sirix_sql_text_value(resource),
-        sirix_sql_str_value(meaning),
+        sirix_sql_str_value(row->schema),
+        sirix_sql_str_value(row->name),
+        sirix_sql_str_value(row->type),
+        row->database.len == 0 ? none : sirix_sql_text_value(row->database),
+        row->resource.len == 0 ? none : sirix_sql_text_value(row->resource),
+        sirix_sql_str_value(row->meaning),
     };
 
     return sirix_sql_list_add(scan, values, sizeof(values) / sizeof(values[0]), err);
@@ -150,28 +157,46 @@ static enum sirix_status tables_of(struct sirix_sql_list_scan *scan,
     enum sirix_status status = SIRIX_OK;
 
     for (size_t i = 0; status == SIRIX_OK && i < schema->count; i++) {
-        status = add_table(scan, "main", schema->tables[i].name, schema->tables[i].database,
-                           schema->tables[i].resource, "BASE TABLE",
-                           "The objects of one array of the resource, at the newest revision; "
-                           "another one by argument or by revision = ...",
-                           err);
+        const struct table_row row = {
+            .schema = "main",
+            .name = schema->tables[i].name,
+            .database = schema->tables[i].database,
+            .resource = schema->tables[i].resource,
+            .type = "BASE TABLE",
+            .meaning = "The objects of one array of the resource, at the newest revision; another "
+                       "one by argument or by revision = ...",
+        };
+
+        status = add_table(scan, &row, err);
+    }
+    return status;
+}
+
+static enum sirix_status add_built_in(struct sirix_sql_list_scan *scan, const char *schema,
+                                      const struct sirix_sql_list *const *lists,
+                                      struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    for (size_t i = 0; lists[i] != NULL && status == SIRIX_OK; i++) {
+        const struct table_row row = {
+            .schema = schema,
+            .name = lists[i]->name,
+            .type = lists[i]->required == 0 ? "SYSTEM VIEW" : "FUNCTION",
+            .meaning = lists[i]->meaning,
+        };
+
+        status = add_table(scan, &row, err);
     }
     return status;
 }
 
 static enum sirix_status built_in_tables(struct sirix_sql_list_scan *scan, struct sirix_error *err)
 {
-    const struct sirix_bytes nothing = {0};
-    enum sirix_status status = SIRIX_OK;
+    enum sirix_status status = add_built_in(scan, "main", sirix_sql_lists, err);
 
-    for (size_t i = 0; sirix_sql_lists[i] != NULL && status == SIRIX_OK; i++) {
-        status = add_table(scan, "main", sirix_sql_lists[i]->name, nothing, nothing,
-                           sirix_sql_lists[i]->required == 0 ? "SYSTEM VIEW" : "FUNCTION",
-                           sirix_sql_lists[i]->meaning, err);
-    }
-    for (size_t i = 0; schema_lists[i] != NULL && status == SIRIX_OK; i++) {
-        status = add_table(scan, "information_schema", schema_lists[i]->name, nothing, nothing,
-                           "SYSTEM VIEW", schema_lists[i]->meaning, err);
+    if (status == SIRIX_OK) {
+        status = add_built_in(scan, "information_schema", schema_lists, err);
     }
     return status == SIRIX_OK ? begin_resources(scan, err) : status;
 }

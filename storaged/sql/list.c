@@ -150,41 +150,58 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     return rc;
 }
 
+/* Whether a constraint is an equality that shortens the list, or gives an argument. */
+static bool is_taken(const struct sirix_sql_list *list, sqlite3_index_info *info, int i, int column)
+{
+    const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+    const struct sirix_sql_list_column *told = &list->columns[column];
+
+    return constraint->iColumn == column && constraint->op == SQLITE_INDEX_CONSTRAINT_EQ &&
+           (told->argument ||
+            (told->filter && strcmp(sqlite3_vtab_collation(info, i), "BINARY") == 0));
+}
+
+/* Takes the equalities with a column; SQLITE_CONSTRAINT where an argument is not known yet. */
+static int plan_column(const struct sirix_sql_list *list, sqlite3_index_info *info, int column,
+                       struct sirix_sql_plan *plan, int *number)
+{
+    const bool argument = list->columns[column].argument;
+
+    for (int i = 0; i < info->nConstraint && (*number & (1 << column)) == 0; i++) {
+        if (!is_taken(list, info, i, column)) {
+            continue;
+        }
+        if (!info->aConstraint[i].usable && argument) {
+            return SQLITE_CONSTRAINT;
+        }
+        if (info->aConstraint[i].usable &&
+            sirix_sql_plan_take(plan, info, i, list->columns[column].name, argument)) {
+            *number |= 1 << column;
+        }
+    }
+    return SQLITE_OK;
+}
+
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     enum { FEW = 100, MANY = 10000 };
     const struct sirix_sql_list *list = ((struct list_table *)vtab)->list;
     struct sirix_sql_plan plan = {.len = 0};
+    bool costly = false;
     int number = 0;
 
     for (int column = 0; column < SIRIX_SQL_LIST_COLUMNS_MAX && list->columns[column].name != NULL;
          column++) {
-        for (int i = 0; i < info->nConstraint; i++) {
-            const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+        const int rc = plan_column(list, info, column, &plan, &number);
 
-            if (constraint->iColumn != column || constraint->op != SQLITE_INDEX_CONSTRAINT_EQ ||
-                !(list->columns[column].argument || list->columns[column].filter) ||
-                (number & (1 << column)) != 0 ||
-                (list->columns[column].filter &&
-                 strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)) {
-                continue;
-            }
-            if (!constraint->usable && list->columns[column].argument) {
-                return SQLITE_CONSTRAINT;
-            }
-            if (constraint->usable &&
-                sirix_sql_plan_take(&plan, info, i, list->columns[column].name,
-                                    list->columns[column].argument)) {
-                number |= 1 << column;
-            }
+        if (rc != SQLITE_OK) {
+            return rc;
         }
+        costly = costly ||
+                 (list->columns[column].costly && (info->colUsed & (UINT64_C(1) << column)) != 0);
     }
     const int rows = number == 0 ? MANY : FEW;
-    for (int column = 0; column < SIRIX_SQL_LIST_COLUMNS_MAX; column++) {
-        if (list->columns[column].costly && (info->colUsed & (UINT64_C(1) << column)) != 0) {
-            number |= SIRIX_SQL_LIST_COSTLY;
-        }
-    }
+    number |= costly ? SIRIX_SQL_LIST_COSTLY : 0;
     return sirix_sql_plan_give(&plan, info, number, rows, rows);
 }
 
@@ -241,13 +258,28 @@ static enum sirix_status fill(struct list_cursor *cursor, struct sirix_error *er
     return status;
 }
 
+/* The first arguments must be there, as many as the list needs. */
+static enum sirix_status check_required(const struct sirix_sql_list_scan *scan,
+                                        struct sirix_error *err)
+{
+    const struct sirix_sql_list *list = scan->list;
+    unsigned missing = list->required;
+
+    for (size_t i = 0; i < SIRIX_SQL_LIST_COLUMNS_MAX && missing != 0; i++) {
+        if (list->columns[i].argument && !scan->is_given[i]) {
+            return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_ERROR,
+                                     "%s needs its arguments: FROM %s", list->name, list->form);
+        }
+        missing -= list->columns[i].argument ? 1 : 0;
+    }
+    return SIRIX_OK;
+}
+
 static enum sirix_status take_given(struct list_cursor *cursor, int number, sqlite3_value **values,
                                     struct sirix_error *err)
 {
     struct sirix_sql_list_scan *scan = &cursor->scan;
-    const struct sirix_sql_list *list = scan->list;
     enum sirix_status status = SIRIX_OK;
-    unsigned missing = list->required;
 
     for (size_t i = 0; i < SIRIX_SQL_LIST_COLUMNS_MAX && status == SIRIX_OK; i++) {
         if ((number & (1 << i)) == 0) {
@@ -260,16 +292,7 @@ static enum sirix_status take_given(struct list_cursor *cursor, int number, sqli
                                       &scan->given[i].bytes, err);
         }
     }
-    for (size_t i = 0; i < SIRIX_SQL_LIST_COLUMNS_MAX && missing != 0; i++) {
-        if (list->columns[i].argument) {
-            if (!scan->is_given[i]) {
-                return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_ERROR,
-                                         "%s needs its arguments: FROM %s", list->name, list->form);
-            }
-            missing--;
-        }
-    }
-    return status;
+    return status == SIRIX_OK ? check_required(scan, err) : status;
 }
 
 static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,

@@ -22,7 +22,7 @@ static enum sirix_status add_database(void *context, struct sirix_bytes database
     const struct sirix_sql_value values[] = {sirix_sql_text_value(database)};
 
     (void)resource;
-    (void)stop;
+    *stop = false;
     return sirix_sql_list_add_copy(context, values, 1, err);
 }
 

@@ -29,10 +29,11 @@ enum sirix_status sirix_sql_connection_lock(struct sirix_sql_session *session,
 int sirix_sql_functions_add(sqlite3 *db);
 
 /*
- * Lets a statement whose rows are only counted be given one row for many. No statement is open. True: the
- * text must be prepared again.
+ * Lets a statement whose rows are only counted be given one row for many. No statement is open, and the text
+ * must be prepared again.
  */
-bool sirix_sql_count_whole(struct sirix_sql_session *session);
+enum sirix_status sirix_sql_count_whole(struct sirix_sql_session *session,
+                                        struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* The authorizer, with the session as its context. */
 int sirix_sql_authorize(void *context, int action, const char *first, const char *second,

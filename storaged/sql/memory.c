@@ -9,8 +9,8 @@
 enum { LARGE_BYTES = 64 * 1024, ROUND_BYTES = 8 };
 
 static _Thread_local struct sirix_sql_budget *charged;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int installed = SQLITE_ERROR;
+static pthread_mutex_t installing = PTHREAD_MUTEX_INITIALIZER;
+static bool configured; /* Under it. */
 
 /* Whether more bytes may be taken. */
 static bool may_take(size_t more)
@@ -91,7 +91,8 @@ static void end(void *context)
     (void)context;
 }
 
-static void install(void)
+/* SQLite takes its configuration once, before it begins; to begin may be tried again. */
+static int install(void)
 {
     static const sqlite3_mem_methods methods = {
         .xMalloc = take_piece,
@@ -103,23 +104,31 @@ static void install(void)
         .xShutdown = end,
     };
 
-    /* Its own statistics take a lock for every allocation, and would count all statements together. */
-    installed = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    if (installed == SQLITE_OK) {
-        installed = sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+    if (!configured) {
+        /* Its own statistics take a lock for every allocation, and would count all statements together. */
+        int rc = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+
+        if (rc == SQLITE_OK) {
+            rc = sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+        }
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        configured = true;
     }
-    if (installed == SQLITE_OK) {
-        installed = sqlite3_initialize();
-    }
+    return sqlite3_initialize();
 }
 
 enum sirix_status sirix_sql_memory_install(struct sirix_error *err)
 {
-    (void)pthread_once(&once, install);
-    return installed == SQLITE_OK
-               ? SIRIX_OK
-               : sirix_fail(err, installed == SQLITE_NOMEM ? SIRIX_NO_MEMORY : SIRIX_INTERNAL,
-                            "SQLite was in use before its memory could be counted");
+    (void)pthread_mutex_lock(&installing);
+    const int rc = install();
+    (void)pthread_mutex_unlock(&installing);
+    if (rc == SQLITE_OK) {
+        return SIRIX_OK;
+    }
+    return sirix_fail(err, rc == SQLITE_NOMEM ? SIRIX_NO_MEMORY : SIRIX_INTERNAL,
+                      "SQLite does not begin: %s", sqlite3_errstr(rc));
 }
 
 struct sirix_sql_budget *sirix_sql_budget_swap(struct sirix_sql_budget *budget)

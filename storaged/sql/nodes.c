@@ -112,13 +112,14 @@ static int equality(const sqlite3_index_info *info, int column)
     int found = -1;
 
     for (int i = 0; i < info->nConstraint; i++) {
-        if (info->aConstraint[i].iColumn == column &&
-            info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
-            if (info->aConstraint[i].usable) {
-                return i;
-            }
-            found = -2;
+        if (info->aConstraint[i].iColumn != column ||
+            info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) {
+            continue;
         }
+        if (info->aConstraint[i].usable) {
+            return i;
+        }
+        found = -2;
     }
     return found;
 }

@@ -59,6 +59,13 @@ static enum sirix_status no_such_table(struct sirix_sql_session *session, const 
                : status;
 }
 
+static void offer_columns(struct sirix_sql_nearest *nearest, const struct sirix_sql_table *table)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        sirix_sql_nearest_offer(nearest, table->columns[i].name);
+    }
+}
+
 static enum sirix_status no_such_column(struct sirix_sql_session *session, const char *message,
                                         const char *name, struct sirix_error *err)
 {
@@ -70,9 +77,7 @@ static enum sirix_status no_such_column(struct sirix_sql_session *session, const
     for (const struct sirix_sql_schema *schema = session->schemas; schema != NULL;
          schema = schema->next) {
         for (size_t i = 0; i < schema->count; i++) {
-            for (size_t j = 0; j < schema->tables[i].column_count; j++) {
-                sirix_sql_nearest_offer(&nearest, schema->tables[i].columns[j].name);
-            }
+            offer_columns(&nearest, &schema->tables[i]);
         }
     }
     return say_nearest(message, &nearest, "all are in information_schema.columns", err);
@@ -125,27 +130,33 @@ static enum sirix_status explain(struct sirix_sql_session *session, int rc, stru
 
 /* --- Preparing ------------------------------------------------------------------------------------ */
 
+/* Behind a comment that begins at a text; NULL: none does. */
+static const char *behind_comment(const char *at, const char *end)
+{
+    if (end - at < 2) {
+        return NULL;
+    }
+    if (at[0] == '-' && at[1] == '-') {
+        const char *line = memchr(at, '\n', (size_t)(end - at));
+
+        return line == NULL ? end : line + 1;
+    }
+    if (at[0] == '/' && at[1] == '*') {
+        const char *close = memmem(at + 2, (size_t)(end - at - 2), "*/", 2);
+
+        return close == NULL ? end : close + 2; /* SQLite ends an open comment at the end. */
+    }
+    return NULL;
+}
+
 /* Whether nothing follows but blanks, comments and semicolons. */
 static bool nothing_follows(const char *at, const char *end)
 {
-    while (at < end) {
-        if (*at == ' ' || *at == ';' || (*at >= '\t' && *at <= '\r')) {
-            at++;
-        } else if (end - at >= 2 && at[0] == '-' && at[1] == '-') {
-            const char *line = memchr(at, '\n', (size_t)(end - at));
-
-            at = line == NULL ? end : line + 1;
-        } else if (end - at >= 2 && at[0] == '/' && at[1] == '*') {
-            at += 2;
-            while (at < end && !(end - at >= 2 && at[0] == '*' && at[1] == '/')) {
-                at++;
-            }
-            at = at < end ? at + 2 : end; /* SQLite ends an open comment at the end. */
-        } else {
-            return false;
-        }
+    while (at != NULL && at < end) {
+        at = *at == ' ' || *at == ';' || (*at >= '\t' && *at <= '\r') ? at + 1
+                                                                      : behind_comment(at, end);
     }
-    return true;
+    return at != NULL;
 }
 
 /* Makes the table that SQLite misses; *out_made false: there is none of that name. */
@@ -175,38 +186,39 @@ static enum sirix_status make_missing(struct sirix_sql_session *session, bool *o
     return sirix_sql_connection_add(session, table, copy, err);
 }
 
+/* After a failure: whether a table was made that SQLite had missed. Else it is an error. */
+static enum sirix_status mend(struct sirix_sql_session *session, int rc, struct sirix_error *err)
+{
+    struct sirix_error missing = {0};
+    bool made = false;
+
+    if (session->failed || rc != SQLITE_ERROR) {
+        return explain(session, rc, err);
+    }
+    enum sirix_status status = make_missing(session, &made, &missing);
+    if (status != SIRIX_OK) {
+        if (err != NULL) {
+            *err = missing;
+        }
+        return status;
+    }
+    return made ? SIRIX_OK : explain(session, rc, err);
+}
+
 /* Prepares; the tables that the text names are found one after the other. */
 static enum sirix_status prepare(struct sirix_sql_session *session, sqlite3_stmt **out_statement,
                                  const char **out_tail, struct sirix_error *err)
 {
     const struct sirix_bytes sql = session->wanted->sql;
     enum sirix_status status = SIRIX_OK;
+    int rc = SQLITE_ERROR;
 
-    while (status == SIRIX_OK) {
-        bool made = false;
-
+    while (status == SIRIX_OK && rc != SQLITE_OK) {
         session->selects = 0;
         session->counts = false;
-        const int rc = sqlite3_prepare_v3(session->db, sql.len == 0 ? "" : sql.data, (int)sql.len,
-                                          0, out_statement, out_tail);
-
-        if (rc == SQLITE_OK) {
-            return SIRIX_OK;
-        }
-        if (!session->failed && rc == SQLITE_ERROR) {
-            struct sirix_error missing = {0};
-
-            status = make_missing(session, &made, &missing);
-            if (status != SIRIX_OK) {
-                if (err != NULL) {
-                    *err = missing;
-                }
-                return status;
-            }
-        }
-        if (!made) {
-            return explain(session, rc, err);
-        }
+        rc = sqlite3_prepare_v3(session->db, sql.len == 0 ? "" : sql.data, (int)sql.len, 0,
+                                out_statement, out_tail);
+        status = rc == SQLITE_OK ? SIRIX_OK : mend(session, rc, err);
     }
     return status;
 }
@@ -405,8 +417,10 @@ static enum sirix_status run(struct sirix_sql_session *session, const struct sir
     if (status == SIRIX_OK && session->selects == 1 && session->counts) {
         (void)sqlite3_finalize(statement);
         statement = NULL;
-        (void)sirix_sql_count_whole(session);
-        status = prepare(session, &statement, &tail, err);
+        status = sirix_sql_count_whole(session, err);
+        if (status == SIRIX_OK) {
+            status = prepare(session, &statement, &tail, err);
+        }
     }
     if (status == SIRIX_OK && session->facts_wanted) {
         const struct sirix_sql_facts *facts = NULL;

@@ -50,7 +50,25 @@ static bool holds_rows(const struct sirix_path_node *node)
     return node->step == SIRIX_STEP_ELEMENT && (node->kinds & KIND_OBJECT) != 0;
 }
 
-/* Appends the steps from the value down to a path, the names as they are. */
+/* One step, the name as it is. */
+static enum sirix_status append_step(const struct sirix_paths *paths, uint32_t step,
+                                     struct sirix_buf *name, struct sirix_error *err)
+{
+    const struct sirix_path_node *node = &paths->nodes[step];
+    const bool nested =
+        node->step == SIRIX_STEP_ELEMENT && paths->nodes[node->parent].step == SIRIX_STEP_ELEMENT;
+
+    if (node->step == SIRIX_STEP_MEMBER) {
+        enum sirix_status status = sirix_buf_append_u8(name, '/', err);
+
+        return status == SIRIX_OK ? sirix_buf_append_bytes(name, node->name, err) : status;
+    }
+    return node->step == SIRIX_STEP_ANY_MEMBER || nested
+               ? sirix_buf_append_str(name, nested ? "/[]" : "/*", err)
+               : SIRIX_OK;
+}
+
+/* Appends the steps from the value down to a path. */
 static enum sirix_status append_steps(const struct sirix_paths *paths, uint32_t path,
                                       struct sirix_arena *arena, struct sirix_buf *name,
                                       struct sirix_error *err)
@@ -71,18 +89,7 @@ static enum sirix_status append_steps(const struct sirix_paths *paths, uint32_t 
         steps[--count] = at;
     }
     for (size_t i = 0; status == SIRIX_OK; i++) {
-        const struct sirix_path_node *node = &paths->nodes[steps[i]];
-        const bool nested = node->step == SIRIX_STEP_ELEMENT &&
-                            paths->nodes[node->parent].step == SIRIX_STEP_ELEMENT;
-
-        if (node->step == SIRIX_STEP_MEMBER) {
-            status = sirix_buf_append_u8(name, '/', err);
-            if (status == SIRIX_OK) {
-                status = sirix_buf_append_bytes(name, node->name, err);
-            }
-        } else if (node->step == SIRIX_STEP_ANY_MEMBER || nested) {
-            status = sirix_buf_append_str(name, nested ? "/[]" : "/*", err);
-        }
+        status = append_step(paths, steps[i], name, err);
         if (steps[i] == path) {
             break;
         }

@@ -368,17 +368,22 @@ enum sirix_status sirix_sql_check(struct sirix_sql_session *session, struct siri
     return check_at(session, sirix_cancel_now_us(), err);
 }
 
+static void yield_all(struct sirix_sql_session *session)
+{
+    for (struct sirix_sql_place *place = session->places; place != NULL; place = place->next) {
+        if (place->target.reader != NULL) {
+            sirix_reader_yield(place->reader);
+        }
+    }
+}
+
 enum sirix_status sirix_sql_tick(struct sirix_sql_session *session, struct sirix_error *err)
 {
     const uint64_t now = sirix_cancel_now_us();
 
     if (now - session->yielded_us >= YIELD_US && !session->setting_up) {
         session->yielded_us = now;
-        for (struct sirix_sql_place *place = session->places; place != NULL; place = place->next) {
-            if (place->target.reader != NULL) {
-                sirix_reader_yield(place->reader);
-            }
-        }
+        yield_all(session);
     }
     return check_at(session, now, err);
 }

@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_BYTES_MAX = 512 * 1024 * 1024, VALUES_FIRST = 1024, WAIT_NS = 20 * 1000 * 1000 };
+enum {
+    BATCH_BYTES_MAX = 512 * 1024 * 1024,
+    VALUES_FIRST = 1024,
+    WAIT_NS = 20 * 1000 * 1000,
+    NS_PER_S = 1000 * 1000 * 1000,
+};
 
 struct batch {
     struct sirix_arena arena; /* Of texts. */
@@ -92,8 +97,8 @@ static enum sirix_status hand_over(struct sirix_sql_stream *stream, struct sirix
         /* A deadline is nobody's event: it is looked at now and then. */
         (void)clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += WAIT_NS;
-        if (until.tv_nsec >= 1000 * 1000 * 1000) {
-            until.tv_nsec -= 1000 * 1000 * 1000;
+        if (until.tv_nsec >= NS_PER_S) {
+            until.tv_nsec -= NS_PER_S;
             until.tv_sec++;
         }
         (void)pthread_cond_timedwait(&stream->taken, &stream->mutex, &until);
@@ -254,8 +259,9 @@ enum sirix_status sirix_sql_stream_next(struct sirix_sql_stream *stream,
         batch_free(stream->given);
         stream->given = stream->waiting[0];
         stream->waiting_count--;
-        memmove(&stream->waiting[0], &stream->waiting[1],
-                stream->waiting_count * sizeof(stream->waiting[0]));
+        for (size_t i = 0; i < stream->waiting_count; i++) {
+            stream->waiting[i] = stream->waiting[i + 1];
+        }
         (void)pthread_cond_signal(&stream->taken);
         news.kind = SIRIX_SQL_NEWS_ROWS;
         news.values = stream->given->values;

@@ -100,29 +100,35 @@ static enum sirix_status passes(struct sirix_sql_table_cursor *cursor, bool *out
     return status;
 }
 
+/* Puts the next row in place, whether it passes or not; eof after the last. */
+static enum sirix_status step(struct sirix_sql_table_cursor *cursor, struct sirix_error *err)
+{
+    const struct sirix_sql_table_vtab *table = (struct sirix_sql_table_vtab *)cursor->base.pVtab;
+    uint64_t key = 0;
+
+    if (cursor->index == NULL) {
+        enum sirix_status status = sirix_sql_walk_next(&cursor->walk, err);
+
+        cursor->eof = cursor->walk.done;
+        return status;
+    }
+    cursor->eof = !sirix_sql_index_next(cursor->index, &cursor->index_at, &key);
+    if (cursor->eof) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = sirix_sql_touch(table->vtab.session, err);
+    return status == SIRIX_OK ? sirix_sql_walk_row(&cursor->walk, key, err) : status;
+}
+
 /* Goes on to the next row that passes. */
 static enum sirix_status advance(struct sirix_sql_table_cursor *cursor, struct sirix_error *err)
 {
-    const struct sirix_sql_table_vtab *table = (struct sirix_sql_table_vtab *)cursor->base.pVtab;
     enum sirix_status status = SIRIX_OK;
     bool pass = false;
 
     cursor->counted++;
     while (status == SIRIX_OK && !pass) {
-        uint64_t key = 0;
-
-        if (cursor->index != NULL) {
-            cursor->eof = !sirix_sql_index_next(cursor->index, &cursor->index_at, &key);
-            if (!cursor->eof) {
-                status = sirix_sql_touch(table->vtab.session, err);
-            }
-            if (status == SIRIX_OK && !cursor->eof) {
-                status = sirix_sql_walk_row(&cursor->walk, key, err);
-            }
-        } else {
-            status = sirix_sql_walk_next(&cursor->walk, err);
-            cursor->eof = cursor->walk.done;
-        }
+        status = step(cursor, err);
         if (cursor->eof || status != SIRIX_OK) {
             return status;
         }

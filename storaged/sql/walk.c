@@ -300,44 +300,59 @@ static enum sirix_status take_row(struct sirix_sql_walk *walk, uint64_t listed, 
     return status == SIRIX_OK ? load_row(walk, &node, err) : status;
 }
 
+/* Rows of the present array that are counted and not looked at; false: it has no more. */
+static bool count_on(struct sirix_sql_walk *walk)
+{
+    struct sirix_sql_level *level = &walk->levels[walk->level];
+
+    if (!walk->counting || walk->level != walk->level_count - 1 || level->list.left == 0) {
+        return false;
+    }
+    walk->session->weight = walk->weighing ? (int64_t)level->list.left : 1;
+    level->list.left -= walk->weighing ? level->list.left : 1;
+    return true;
+}
+
+/* Goes down into the child that a level is at. */
+static enum sirix_status go_down(struct sirix_sql_walk *walk, struct sirix_error *err)
+{
+    struct sirix_sql_level *level = &walk->levels[walk->level];
+    struct sirix_node node = {0};
+    enum sirix_status status = sirix_stored_value(&walk->document, level->listed, &node, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    level->in_object = node.kind == SIRIX_NODE_OBJECT;
+    return enter(walk, walk->level + 1, &node, err);
+}
+
 enum sirix_status sirix_sql_walk_next(struct sirix_sql_walk *walk, struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
+    bool is = false;
 
-    while (status == SIRIX_OK && !walk->done) {
+    while (status == SIRIX_OK && !walk->done && !is) {
         struct sirix_sql_level *level = &walk->levels[walk->level];
-        const bool last = walk->level == walk->level_count - 1;
-        struct sirix_node node = {0};
         bool more = true;
-        bool is = false;
 
-        if (walk->counting && last && level->list.left != 0) {
-            walk->session->weight = walk->weighing ? (int64_t)level->list.left : 1;
-            level->list.left -= walk->weighing ? level->list.left : 1;
+        if (count_on(walk)) {
             return SIRIX_OK;
         }
         status = sirix_sql_touch(walk->session, err);
         if (status == SIRIX_OK) {
             status = next_child(walk, level, &more, err);
         }
-        if (status == SIRIX_OK && !more) {
+        if (status != SIRIX_OK) {
+            return status;
+        }
+        if (!more) {
             walk->done = walk->level == walk->first;
             walk->level -= walk->done ? 0 : 1;
-            continue;
-        }
-        if (status == SIRIX_OK && last) {
+        } else if (walk->level == walk->level_count - 1) {
             status = take_row(walk, level->listed, &is, err);
-            if (status != SIRIX_OK || is) {
-                return status;
-            }
-            continue;
-        }
-        if (status == SIRIX_OK) {
-            status = sirix_stored_value(&walk->document, level->listed, &node, err);
-        }
-        if (status == SIRIX_OK) {
-            level->in_object = node.kind == SIRIX_NODE_OBJECT;
-            status = enter(walk, walk->level + 1, &node, err);
+        } else {
+            status = go_down(walk, err);
         }
     }
     return status;

@@ -62,9 +62,8 @@ static void look_at(struct program *program, const char *name, const char *p4)
         "InitCoroutine", "AggInverse", "AggValue",      "VUpdate",       NULL,
     };
 
-    if (is_one_of(name, refused)) {
-        program->refused = true;
-    } else if (strcmp(name, "VFilter") == 0) {
+    program->refused = program->refused || is_one_of(name, refused);
+    if (strcmp(name, "VFilter") == 0) {
         program->filters++;
         program->in_loop = true;
     } else if (strcmp(name, "VNext") == 0) {
@@ -108,30 +107,28 @@ static bool only_counts(struct sirix_sql_session *session)
            !program.in_loop;
 }
 
-static int set_count(struct sirix_sql_session *session, bool ours)
+/* Ours, instead of SQLite's; a row weighs 1 unless a scan says otherwise. */
+static int set_count(struct sirix_sql_session *session)
 {
     int rc = SQLITE_OK;
 
     for (int arguments = 0; arguments <= 1 && rc == SQLITE_OK; arguments++) {
-        rc = sqlite3_create_function_v2(
-            session->db, "count", arguments, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-            session, NULL, ours ? count_step : NULL, ours ? count_final : NULL, NULL);
+        rc = sqlite3_create_function_v2(session->db, "count", arguments,
+                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+                                        session, NULL, count_step, count_final, NULL);
     }
     return rc;
 }
 
-bool sirix_sql_count_whole(struct sirix_sql_session *session)
+enum sirix_status sirix_sql_count_whole(struct sirix_sql_session *session, struct sirix_error *err)
 {
-    const struct sirix_bytes sql = session->wanted->sql;
-
-    if (sql.len == 0 || memmem(sql.data, sql.len, "(", 1) == NULL || session->selects != 1 ||
-        !session->counts || !only_counts(session) || set_count(session, true) != SQLITE_OK) {
-        return false;
+    if (!only_counts(session)) {
+        return SIRIX_OK;
+    }
+    if (set_count(session) != SQLITE_OK) {
+        return sirix_sql_no_memory(err); /* Half of it may be set. */
     }
     /* The program that will run has our count: it is looked at as well. */
     session->weighing = only_counts(session);
-    if (!session->weighing) {
-        (void)set_count(session, false); /* SQLite's own is there again. */
-    }
-    return true;
+    return SIRIX_OK;
 }
