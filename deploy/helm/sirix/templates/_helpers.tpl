@@ -1,0 +1,78 @@
+{{- define "sirix.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 53 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "sirix.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 53 | trimSuffix "-" -}}
+{{- else if contains (include "sirix.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 53 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "sirix.name" .) | trunc 53 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "sirix.selector" -}}
+app.kubernetes.io/name: {{ include "sirix.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "sirix.labels" -}}
+{{ include "sirix.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: sirix
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "sirix.image" -}}
+{{- $registry := .root.Values.global.imageRegistry -}}
+{{- $name := .image.repository -}}
+{{- if $registry }}{{ $name = printf "%s/%s" $registry $name }}{{ end -}}
+{{- if .image.digest -}}
+{{ $name }}@{{ .image.digest }}
+{{- else -}}
+{{ $name }}:{{ .image.tag | default .root.Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- define "sirix.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "sirix.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{- /* What may not be left open, said before anything is made. */ -}}
+{{- define "sirix.check" -}}
+{{- $s := .Values.storaged -}}
+{{- if and (not $s.insecure) (or (not $s.tls.existingSecret) (not $s.principals.existingSecret)) -}}
+{{- fail "storaged.tls.existingSecret and storaged.principals.existingSecret are needed, or storaged.insecure=true to listen to the cluster without them" -}}
+{{- end -}}
+{{- if and .Values.gateway.enabled $s.principals.existingSecret -}}
+{{- fail "this version of sirix-mcp can show no token to storaged: set gateway.enabled=false, or leave storaged.principals.existingSecret empty and set storaged.insecure=true, so that the NetworkPolicy says who comes in" -}}
+{{- end -}}
+{{- if and .Values.gateway.enabled $s.tls.existingSecret -}}
+{{- fail "this version of sirix-mcp speaks no TLS to storaged: set gateway.enabled=false, or leave storaged.tls.existingSecret empty and set storaged.insecure=true" -}}
+{{- end -}}
+{{- if and .Values.gateway.enabled (not .Values.gateway.callers.existingSecret) (not .Values.gateway.settings.oauthIssuer) -}}
+{{- fail "gateway.callers.existingSecret or gateway.settings.oauthIssuer is needed: the gateway serves others only when it knows who they are" -}}
+{{- end -}}
+{{- if and .Values.gateway.enabled (gt (int .Values.gateway.replicas) 1) (not .Values.gateway.stateKey.existingSecret) -}}
+{{- fail "gateway.stateKey.existingSecret is needed: all replicas must be able to open what one has sealed" -}}
+{{- end -}}
+{{- if and .Values.backup.enabled (or (not .Values.backup.persistence.existingClaim) (not .Values.backup.databases)) -}}
+{{- fail "backup.persistence.existingClaim and backup.databases are needed with backup.enabled" -}}
+{{- end -}}
+{{- end -}}
