@@ -39,6 +39,7 @@ const struct sirixctl_command *const sirixctl_commands[] = {
     &sirixctl_principal_remove,
     &sirixctl_principal_list,
     &sirixctl_principal_reload,
+    &sirixctl_quota,
     &sirixctl_completion,
     &sirixctl_watch,
 };

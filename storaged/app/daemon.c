@@ -28,6 +28,7 @@
 #include "rpc/runtime/tls.h"
 #include "rpc/standard/health.h"
 #include "rpc/standard/reflection.h"
+#include "service/quota.h"
 #include "service/service.h"
 
 enum {
@@ -246,14 +247,26 @@ static enum sirix_status open_doors(struct parts *parts, struct sirix_error *err
     return status == SIRIX_OK ? listen_at(parts, reader, address, err) : status;
 }
 
+static enum sirix_status enter(void *quotas, const char *principal, struct sirix_error *err)
+{
+    return sirix_quotas_enter(quotas, principal, err);
+}
+
+static void leave(void *quotas, const char *principal)
+{
+    sirix_quotas_leave(quotas, principal);
+}
+
 static enum sirix_status start(struct parts *parts, struct sirix_error *err)
 {
     const struct sirix_app_options *options = parts->options;
-    const struct sirix_rpc_options rpc = {
+    struct sirix_rpc_options rpc = {
         .workers = (unsigned)options->workers,
         .calls_waiting_max = CALLS_WAITING_MAX,
         .context = &parts->telemetry,
         .on_ended = sirix_telemetry_ended,
+        .enter = enter,
+        .leave = leave,
     };
 
     sirix_health_init(&parts->health, on_health, parts);
@@ -287,6 +300,7 @@ static enum sirix_status start(struct parts *parts, struct sirix_error *err)
     }
     if (status == SIRIX_OK) {
         atomic_store(&parts->telemetry.service, parts->service);
+        rpc.quotas = parts->service->quotas;
         status = sirix_rpc_server_new(&rpc, &parts->server, err);
     }
     if (status == SIRIX_OK) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/name.h"
+#include "service/quota.h"
 #include "service/watch.h"
 
 static struct sirix_bytes text_bytes(const char *text)
@@ -160,6 +161,11 @@ static enum sirix_status create_resource(void *context, struct sirix_once *once,
     if (status != SIRIX_OK) {
         return status;
     }
+    status = sirix_quota_check_bytes(change->request->service, target.handle, err);
+    if (status != SIRIX_OK) {
+        sirix_target_close(&target);
+        return status;
+    }
     sirix_author_make(&change->request->caller, change->options->on_behalf_of, &author);
     status =
         sirix_resource_create_once(sirix_handle_database(target.handle), change->resource,
@@ -256,6 +262,7 @@ enum sirix_status sirix_drop_resource_open(const struct sirix_request *request,
 {
     struct sirix_answer answer = {0};
 
+    write->adds_nothing = true;
     enum sirix_status status = sirix_request_check_change(
         request, place->database, (struct sirix_bytes){.data = NULL, .len = 0}, "resource", err);
     return status == SIRIX_OK

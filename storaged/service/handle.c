@@ -11,6 +11,14 @@ const char *sirix_handle_name(const struct sirix_handle *handle)
     return handle->name;
 }
 
+uint64_t sirix_handle_uses(struct sirix_handle *handle)
+{
+    (void)pthread_mutex_lock(&handle->registry->mutex);
+    uint64_t uses = handle->refs;
+    (void)pthread_mutex_unlock(&handle->registry->mutex);
+    return uses;
+}
+
 enum sirix_status sirix_handle_reader_get(struct sirix_handle *handle,
                                           struct sirix_reader **out_reader, struct sirix_error *err)
 {

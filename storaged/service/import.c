@@ -11,6 +11,7 @@
 
 #include "base/name.h"
 #include "base/varint.h"
+#include "service/quota.h"
 #include "json/text.h"
 
 enum { ANSWER_BYTES_MAX = 64, CREATED_DATABASE = 1, CREATED_RESOURCE = 2 };
@@ -117,8 +118,11 @@ static enum sirix_status open_hidden(struct sirix_import *import, struct sirix_h
     const struct sirix_import_request *wanted = &import->wanted;
     struct sirix_resource *resource = NULL;
 
-    enum sirix_status status = sirix_resource_create_hidden(sirix_handle_database(handle),
-                                                            wanted->resource, &resource, err);
+    enum sirix_status status = sirix_quota_check_bytes(import->request.service, handle, err);
+    if (status == SIRIX_OK) {
+        status = sirix_resource_create_hidden(sirix_handle_database(handle), wanted->resource,
+                                              &resource, err);
+    }
     if (status != SIRIX_OK) {
         return status;
     }

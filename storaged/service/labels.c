@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/name.h"
+#include "service/quota.h"
 
 static enum sirix_status check_expected(const struct sirix_write_options *options,
                                         uint64_t revision, struct sirix_error *err)
@@ -176,6 +177,35 @@ union created {
     struct sirix_branch_info branch;
 };
 
+/* Whether one more may be made; a snapshot that is there only moves. */
+static enum sirix_status check_quota(const struct change *change, struct sirix_target *target,
+                                     struct sirix_error *err)
+{
+    struct sirix_service *service = change->request->service;
+    const struct sirix_view_spec there = {.by = SIRIX_VIEW_SNAPSHOT, .name = change->wanted->name};
+    struct sirix_resource_info info = {0};
+    struct sirix_view view = {0};
+    struct sirix_error missing = {0};
+    enum sirix_status status = sirix_quota_check_bytes(service, target->handle, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_resource_info(target->resource, &info, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    if (change->kind->name == SIRIX_NAME_BRANCH) {
+        return sirix_quota_check_branches(service, target->handle, info.branch_count, err);
+    }
+    status = sirix_quota_check_snapshots(service, target->handle, info.snapshot_count, err);
+    if (status != SIRIX_OK &&
+        sirix_view_open(target->resource, target->reader, &there, &view, &missing) == SIRIX_OK) {
+        sirix_view_close(&view);
+        status = SIRIX_OK;
+    }
+    return status;
+}
+
 /* Labels the view's revision, or begins a branch at it. */
 static enum sirix_status create(void *context, struct sirix_once *once, struct sirix_answer *answer,
                                 struct sirix_error *err)
@@ -190,6 +220,10 @@ static enum sirix_status create(void *context, struct sirix_once *once, struct s
     if (status != SIRIX_OK) {
         return status;
     }
+    status = check_quota(change, &target, err);
+    if (status != SIRIX_OK) {
+        goto out;
+    }
     status = change->kind->name == SIRIX_NAME_SNAPSHOT
                  ? sirix_snapshot_create_once(&view, wanted->name, wanted->replace, once,
                                               &created.snapshot, err)
@@ -200,6 +234,7 @@ static enum sirix_status create(void *context, struct sirix_once *once, struct s
     } else if (status == SIRIX_ALREADY_EXISTS) {
         sirix_error_set_field(err, change->kind->name_field);
     }
+out:
     sirix_view_close(&view);
     sirix_target_close(&target);
     return status;
@@ -395,6 +430,7 @@ enum sirix_status sirix_delete_branch_open(const struct sirix_request *request,
     struct sirix_answer answer = {0};
 
     write->any_branch = true;
+    write->adds_nothing = true;
     enum sirix_status status = check_name(&branch_deletion, place->branch, err);
     if (status == SIRIX_OK) {
         status = open_head(&branch_deletion, request, place, write, &answer, out_known, err);
@@ -475,6 +511,7 @@ enum sirix_status sirix_promote_open(const struct sirix_request *request,
 {
     struct sirix_answer answer = {0};
 
+    write->adds_nothing = true;
     enum sirix_status status = check_name(&promotion, source, err);
     if (status == SIRIX_OK) {
         status = open_head(&promotion, request, place, write, &answer, out_known, err);

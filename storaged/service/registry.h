@@ -100,6 +100,9 @@ uint64_t sirix_registry_count(const struct sirix_registry *registry);
 struct sirix_database *sirix_handle_database(const struct sirix_handle *handle);
 const char *sirix_handle_name(const struct sirix_handle *handle);
 
+/* How many requests hold it now. */
+uint64_t sirix_handle_uses(struct sirix_handle *handle);
+
 /* A reader for one turn: give it back with _put on the same thread, soon. */
 enum sirix_status sirix_handle_reader_get(struct sirix_handle *handle,
                                           struct sirix_reader **out_reader,

@@ -8,6 +8,7 @@
 
 #include "base/name.h"
 #include "service/idempotency.h"
+#include "service/quota.h"
 #include "service/watch.h"
 
 enum { FIELD_BYTES = 64, SWEEP_BRANCHES_MAX = 100 };
@@ -39,6 +40,9 @@ enum sirix_status sirix_service_open(const struct sirix_service_options *options
         service->dir == NULL ? sirix_fail(err, SIRIX_NO_MEMORY, "allocate the service") : SIRIX_OK;
     if (status == SIRIX_OK) {
         status = sirix_watch_hub_new(&service->watches, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_quotas_open(options->dir, &service->quotas, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_committer_pool_start(0, &service->committers, err);
@@ -87,6 +91,7 @@ void sirix_service_close(struct sirix_service *service)
     }
     sirix_idempotency_free(service->idempotency);
     sirix_watch_hub_free(service->watches);
+    sirix_quotas_close(service->quotas);
     free(service->dir);
     free(service);
 }
@@ -130,6 +135,9 @@ static enum sirix_status open_target(const struct sirix_request *request,
 
     if (status == SIRIX_OK) {
         status = sirix_registry_acquire(request->service->registry, database, &target->handle, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_quota_check_calls(request->service, target->handle, err);
     }
     if (status != SIRIX_OK || resource.len == 0) {
         return status;

@@ -28,6 +28,7 @@
 struct sirix_idempotency;
 struct sirix_scope;
 struct sirix_watch_hub;
+struct sirix_quotas;
 
 enum {
     SIRIX_WRITE_QUEUE_DEFAULT_MS = 5000,
@@ -55,6 +56,7 @@ struct sirix_service {
     struct sirix_turns *turns;
     struct sirix_idempotency *idempotency;
     struct sirix_watch_hub *watches;
+    struct sirix_quotas *quotas;
     sirix_registry_opened_fn opened; /* Of the options. */
     void *context;
     char *dir;

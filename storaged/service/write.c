@@ -7,6 +7,7 @@
 
 #include "base/name.h"
 #include "base/utf8.h"
+#include "service/quota.h"
 #include "service/watch.h"
 
 enum { CLAIMED = '~', TRUSTED = ':' };
@@ -188,6 +189,9 @@ enum sirix_status sirix_write_open(const struct sirix_request *request,
                  : sirix_target_open(request, database, resource, &write->target, err);
     if (status == SIRIX_OK) {
         status = find_branch(write, branch, err);
+    }
+    if (status == SIRIX_OK && !write->adds_nothing) {
+        status = sirix_quota_check_bytes(request->service, write->target.handle, err);
     }
     if (status != SIRIX_OK) {
         sirix_target_close(&write->target);

@@ -62,8 +62,9 @@ typedef void (*sirix_write_ready_fn)(void *context);
 /* One write on one branch. Zero-initialise; stream true: its reader is kept over turns. */
 struct sirix_write {
     bool stream;
-    bool any_branch; /* Also one whose time is over: for what deletes it. */
-    bool hidden;     /* Its resource has no revision yet that anybody could have seen. */
+    bool any_branch;   /* Also one whose time is over: for what deletes it. */
+    bool adds_nothing; /* So that no quota of bytes refuses it. */
+    bool hidden;       /* Its resource has no revision yet that anybody could have seen. */
     struct sirix_request request;
     struct sirix_write_options options;
     struct sirix_target target;

@@ -40,6 +40,7 @@ extern const struct sirixctl_command sirixctl_principal_rotate;
 extern const struct sirixctl_command sirixctl_principal_remove;
 extern const struct sirixctl_command sirixctl_principal_list;
 extern const struct sirixctl_command sirixctl_principal_reload;
+extern const struct sirixctl_command sirixctl_quota;
 extern const struct sirixctl_command sirixctl_completion;
 
 #endif

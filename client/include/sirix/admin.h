@@ -70,6 +70,24 @@ enum sirix_status sirix_client_reload_principals(struct sirix_client *client,
                                                  uint32_t *out_count,
                                                  struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* 0: no limit. */
+struct sirix_quota {
+    uint64_t bytes;     /* Of the files of a database. */
+    uint64_t snapshots; /* Of one resource of it. */
+    uint64_t branches;  /* Of one resource of it, main included. */
+    uint64_t calls;     /* At a time. */
+};
+
+/*
+ * Sets all limits of a database or (database NULL) of a principal, which has but that of calls; wanted
+ * NULL: asks for them alone. *out_quota is what is in force. For operators.
+ */
+enum sirix_status sirix_client_set_quota(struct sirix_client *client, const char *database,
+                                         const char *principal, const struct sirix_quota *wanted,
+                                         const struct sirix_call_options *call,
+                                         struct sirix_quota *out_quota,
+                                         struct sirix_error *err) SIRIX_MUST_CHECK;
+
 enum sirix_verify_part_kind {
     SIRIX_VERIFY_PART_PROGRESS,
     SIRIX_VERIFY_PART_PROBLEM,

@@ -179,6 +179,56 @@ enum sirix_status sirix_client_reload_principals(struct sirix_client *client,
     return sirix_client_unary_plain(client, &unary, call, take_principals, out_count, err);
 }
 
+static void take_quota(const ProtobufCMessage *answer, void *context)
+{
+    const PB(Quota) *from = ((const PB(SetQuotaResponse) *)(const void *)answer)->quota;
+
+    if (from != NULL) {
+        *(struct sirix_quota *)context = (struct sirix_quota){
+            .bytes = from->bytes,
+            .snapshots = from->snapshots,
+            .branches = from->branches,
+            .calls = from->calls,
+        };
+    }
+}
+
+enum sirix_status sirix_client_set_quota(struct sirix_client *client, const char *database,
+                                         const char *principal, const struct sirix_quota *wanted,
+                                         const struct sirix_call_options *call,
+                                         struct sirix_quota *out_quota, struct sirix_error *err)
+{
+    PB(SetQuotaRequest) request = PB_INIT(SET_QUOTA_REQUEST);
+    PB(Quota) quota = PB_INIT(QUOTA);
+    struct sirix_quota result = {0};
+    const struct sirix_unary unary = {
+        .method = SIRIX_METHOD_SET_QUOTA,
+        .request = &request.base,
+        .answer_type = PB_TYPE(set_quota_response),
+    };
+
+    if (database != NULL) {
+        request.of_case = SIRIX__STORAGE__V1__SET_QUOTA_REQUEST__OF_DATABASE;
+        request.database = sirix_message_from_str(database);
+    } else {
+        request.of_case = SIRIX__STORAGE__V1__SET_QUOTA_REQUEST__OF_PRINCIPAL;
+        request.principal = sirix_message_from_str(principal);
+    }
+    if (wanted != NULL) { /* Setting the same once more changes nothing: it is tried as a read. */
+        quota.bytes = wanted->bytes;
+        quota.snapshots = wanted->snapshots;
+        quota.branches = wanted->branches;
+        quota.calls = wanted->calls;
+        request.quota = &quota;
+    }
+    enum sirix_status status =
+        sirix_client_unary_plain(client, &unary, call, take_quota, &result, err);
+    if (status == SIRIX_OK) {
+        *out_quota = result;
+    }
+    return status;
+}
+
 /* --- Verify ----------------------------------------------------------------------------------- */
 
 struct sirix_verify_stream {

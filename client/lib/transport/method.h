@@ -38,7 +38,8 @@
     X(RESTORE, Restore, true, true)                                                                \
     X(ATTACH, Attach, false, true)                                                                 \
     X(WATCH, Watch, false, true)                                                                   \
-    X(RELOAD_PRINCIPALS, ReloadPrincipals, false, false)
+    X(RELOAD_PRINCIPALS, ReloadPrincipals, false, false)                                           \
+    X(SET_QUOTA, SetQuota, false, false)
 
 enum sirix_method {
 #define SIRIX_X(upper, name, writes, streams) SIRIX_METHOD_##upper,

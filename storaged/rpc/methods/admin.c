@@ -5,6 +5,7 @@
 
 #include "auth/principal_store.h"
 #include "rpc/methods/codec.h"
+#include "service/quota.h"
 
 enum { CLIENT_NAME_BYTES_MAX = 256, STATM_BYTES = 128 };
 
@@ -215,6 +216,66 @@ static enum sirix_status reload_start(struct sirix_rpc_call *call, void *state,
     return sirix_rpc_call_reply(call, &answer.base, err);
 }
 
+/* --- SetQuota ----------------------------------------------------------------------------------- */
+
+static enum sirix_status check_quota(const Sirix__Storage__V1__SetQuotaRequest *request,
+                                     enum sirix_quota_of of, struct sirix_bytes name,
+                                     struct sirix_error *err)
+{
+    const Sirix__Storage__V1__Quota *quota = request->quota;
+    const bool is_principal = of == SIRIX_QUOTA_PRINCIPAL;
+
+    /* Names of principals have the characters of those of databases. */
+    enum sirix_status status =
+        sirix_name_check(SIRIX_NAME_DATABASE, name, is_principal ? "principal" : "database", err);
+    if (status == SIRIX_OK && is_principal && quota != NULL &&
+        (quota->bytes != 0 || quota->snapshots != 0 || quota->branches != 0)) {
+        status = sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_FIELD_INVALID,
+                                   "a principal has a quota of calls alone");
+        sirix_error_set_field(err, "quota");
+    }
+    return status;
+}
+
+static enum sirix_status quota_start(struct sirix_rpc_call *call, void *state,
+                                     const ProtobufCMessage *message, struct sirix_error *err)
+{
+    const Sirix__Storage__V1__SetQuotaRequest *request =
+        (const Sirix__Storage__V1__SetQuotaRequest *)message;
+    struct sirix_quotas *quotas = sirix_rpc_storage_of(call)->service->quotas;
+    Sirix__Storage__V1__SetQuotaResponse answer = SIRIX__STORAGE__V1__SET_QUOTA_RESPONSE__INIT;
+    Sirix__Storage__V1__Quota shown = SIRIX__STORAGE__V1__QUOTA__INIT;
+    const bool is_principal =
+        request->of_case == SIRIX__STORAGE__V1__SET_QUOTA_REQUEST__OF_PRINCIPAL;
+    const enum sirix_quota_of of = is_principal ? SIRIX_QUOTA_PRINCIPAL : SIRIX_QUOTA_DATABASE;
+    struct sirix_bytes name = {.data = NULL, .len = 0};
+
+    (void)state;
+    if (request->of_case != SIRIX__STORAGE__V1__SET_QUOTA_REQUEST__OF__NOT_SET) {
+        name = sirix_rpc_bytes(is_principal ? request->principal : request->database);
+    }
+    enum sirix_status status = check_quota(request, of, name, err);
+    if (status == SIRIX_OK && request->quota != NULL) {
+        const struct sirix_quota quota = {
+            .bytes = request->quota->bytes,
+            .snapshots = request->quota->snapshots,
+            .branches = request->quota->branches,
+            .calls = request->quota->calls,
+        };
+        status = sirix_quotas_set(quotas, of, name, &quota, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    const struct sirix_quota now = sirix_quotas_get(quotas, of, name);
+    shown.bytes = now.bytes;
+    shown.snapshots = now.snapshots;
+    shown.branches = now.branches;
+    shown.calls = now.calls;
+    answer.quota = &shown;
+    return sirix_rpc_call_reply(call, &answer.base, err);
+}
+
 const struct sirix_rpc_method sirix_rpc_admin_methods[] = {
     {
         .path = SIRIX_RPC_STORAGE_PATH("Status"),
@@ -236,6 +297,12 @@ const struct sirix_rpc_method sirix_rpc_admin_methods[] = {
         .request = &sirix__storage__v1__reload_principals_request__descriptor,
         .operates = true,
         .start = reload_start,
+    },
+    {
+        .path = SIRIX_RPC_STORAGE_PATH("SetQuota"),
+        .request = &sirix__storage__v1__set_quota_request__descriptor,
+        .operates = true,
+        .start = quota_start,
     },
     {.path = NULL},
 };

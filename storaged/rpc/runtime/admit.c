@@ -103,12 +103,13 @@ static enum sirix_status authenticate(struct sirix_rpc_call *call, struct sirix_
     return status;
 }
 
-enum sirix_status sirix_rpc_call_admit(struct sirix_rpc_call *call, struct sirix_error *err)
+/* Who it is, and whether the role is enough. */
+static enum sirix_status identify(struct sirix_rpc_call *call, struct sirix_error *err)
 {
     const struct sirix_rpc_method *method = call->method;
     enum sirix_role role = sirix_rpc_method_role(method);
 
-    if (call->slot->door->principals == NULL || method->for_everybody) {
+    if (call->slot->door->principals == NULL) {
         return SIRIX_OK; /* Doors of fixed principals have the methods that theirs may call. */
     }
     enum sirix_status status = authenticate(call, err);
@@ -118,6 +119,23 @@ enum sirix_status sirix_rpc_call_admit(struct sirix_rpc_call *call, struct sirix
             role == SIRIX_ROLE_WRITER ? SIRIX_REASON_READ_ONLY : SIRIX_REASON_ROLE,
             "%s is for a %s, and %s is a %s", method->path, sirix_role_name(role),
             call->principal->name, sirix_role_name(call->principal->role));
+    }
+    return status;
+}
+
+enum sirix_status sirix_rpc_call_admit(struct sirix_rpc_call *call, struct sirix_error *err)
+{
+    const struct sirix_rpc_options *options = &call->server->options;
+    const struct sirix_rpc_method *method = call->method;
+
+    if (method->for_everybody) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status = identify(call, err);
+    if (status == SIRIX_OK && options->enter != NULL && !method->inline_turns &&
+        !method->operates) {
+        status = options->enter(options->quotas, call->principal->name, err);
+        call->counted = status == SIRIX_OK;
     }
     return status;
 }

@@ -133,6 +133,9 @@ void sirix_rpc_call_deinit(struct sirix_rpc_call *call)
     if (call->core != NULL) {
         grpc_call_unref(call->core);
     }
+    if (call->counted) {
+        call->server->options.leave(call->server->options.quotas, call->principal->name);
+    }
     sirix_principal_unref(call->principal);
     sirix_arena_deinit(&call->arena);
     sirix_arena_deinit(&call->message_arena);

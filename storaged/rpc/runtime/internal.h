@@ -126,6 +126,7 @@ struct sirix_rpc_call {
     struct sirix_rpc_call *previous;
     bool listed;
     bool entered; /* Counted as running. */
+    bool counted; /* By options.enter. */
 };
 
 /* The thread sanitizer does not see what happens inside core: the hand-over through it is told. */

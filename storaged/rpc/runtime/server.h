@@ -40,6 +40,13 @@ struct sirix_rpc_options {
     size_t calls_waiting_max;    /* Jobs in the queue past which new calls are refused. */
     void *context;               /* For on_ended. */
     sirix_rpc_ended_fn on_ended; /* Of every call; may be NULL. */
+    /*
+     * Asked before a call of a principal begins, and told when it is gone; NULL: nobody counts. Not of
+     * calls that answer at once, nor of those that are for operators, who set the limits.
+     */
+    enum sirix_status (*enter)(void *quotas, const char *principal, struct sirix_error *err);
+    void (*leave)(void *quotas, const char *principal);
+    void *quotas;
 };
 
 /*

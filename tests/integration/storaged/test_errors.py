@@ -297,7 +297,7 @@ class Readers(case.DaemonCase):
         writes = {"CreateDatabase", "DropDatabase", "CreateResource", "DropResource", "Apply",
                   "ApplyStream", "Import", "Revert", "CreateSnapshot", "DeleteSnapshot",
                   "CreateBranch", "DeleteBranch", "Promote", "UpdateQuery",
-                  "ReloadPrincipals", "Backup", "Restore"}
+                  "ReloadPrincipals", "SetQuota", "Backup", "Restore"}
         reads = {"ListDatabases": {}, "ListResources": {"database": b"db"}, "GetResource": place,
                  "ReadNode": place, "ReadDocument": place, "History": place,
                  "NodeHistory": dict(place, node_key=1), "Diff": place, "ListSnapshots": place,

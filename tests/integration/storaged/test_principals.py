@@ -52,6 +52,7 @@ CALLS = {
     "Restore": ("operator", None),
     "Watch": ("reader", {"database": b"db"}),
     "ReloadPrincipals": ("operator", {}),
+    "SetQuota": ("operator", {"database": b"db"}),
 }
 LASTING = ("Attach", "Watch")
 
