@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/log.h"
+
 enum { START_TIMEOUT_MS = 10 * 1000 };
 
 enum state { IDLE, OPENING, OPEN };
@@ -68,6 +70,21 @@ static struct timespec after_ms(uint32_t ms)
     return at;
 }
 
+/*
+ * Where the storage is, is told to whoever runs us, not to whoever calls: an error that the library made
+ * of what the system said goes into the log. What storaged itself answers has a reason, and is kept.
+ */
+static enum sirix_status hide(enum sirix_status status, struct sirix_error *err)
+{
+    if (status != SIRIX_UNAVAILABLE || err == NULL || err->reason != SIRIX_REASON_NONE) {
+        return status;
+    }
+    sirix_log_error(SIRIX_LOG_WARN, "the storage cannot be reached", err);
+    return sirix_fail(err, SIRIX_UNAVAILABLE,
+                      "the storage cannot be reached; try again later, or look into the log of the "
+                      "server");
+}
+
 /* The client, once it is open. */
 static enum sirix_status get(struct sirix_gateway_backend *backend,
                              const struct sirix_call_options *call, struct sirix_client **out,
@@ -90,7 +107,14 @@ static enum sirix_status get(struct sirix_gateway_backend *backend,
     }
     (void)pthread_mutex_unlock(&backend->mutex);
     if (must_open) {
-        status = open_now(backend, err);
+        struct sirix_error error = {0};
+
+        status = open_now(backend, &error);
+        if (status != SIRIX_OK) {
+            sirix_log_error(SIRIX_LOG_ERROR, "the storage cannot be opened", &error);
+            status = sirix_fail(err, status,
+                                "the storage cannot be opened; the log of the server says why");
+        }
     }
     if (status == SIRIX_OK) {
         *out = backend->client;
@@ -150,7 +174,9 @@ void sirix_backend_release(const void *answer)
         struct sirix_client *client = NULL;                                                        \
         enum sirix_status status = get(backend, call, &client, err);                               \
                                                                                                    \
-        return status == SIRIX_OK ? sirix_client_##name(client, request, call, out, err) : status; \
+        return status == SIRIX_OK                                                                  \
+                   ? hide(sirix_client_##name(client, request, call, out, err), err)               \
+                   : status;                                                                       \
     }
 SIRIX_BACKEND_CALLS(SIRIX_X)
 #undef SIRIX_X
@@ -163,7 +189,9 @@ SIRIX_BACKEND_CALLS(SIRIX_X)
         struct sirix_client *client = NULL;                                                        \
         enum sirix_status status = get(backend, call, &client, err);                               \
                                                                                                    \
-        return status == SIRIX_OK ? sirix_client_##name(client, request, call, out, err) : status; \
+        return status == SIRIX_OK                                                                  \
+                   ? hide(sirix_client_##name(client, request, call, out, err), err)               \
+                   : status;                                                                       \
     }
 SIRIX_BACKEND_PLAIN_CALLS(SIRIX_X)
 #undef SIRIX_X
@@ -178,7 +206,8 @@ enum sirix_status sirix_backend_list_databases(struct sirix_gateway_backend *bac
     struct sirix_client *client = NULL;
     enum sirix_status status = get(backend, call, &client, err);
 
-    return status == SIRIX_OK ? sirix_client_list_databases(client, page, call, out, err) : status;
+    return status == SIRIX_OK ? hide(sirix_client_list_databases(client, page, call, out, err), err)
+                              : status;
 }
 
 enum sirix_status sirix_backend_list_resources(struct sirix_gateway_backend *backend,
@@ -190,8 +219,9 @@ enum sirix_status sirix_backend_list_resources(struct sirix_gateway_backend *bac
     struct sirix_client *client = NULL;
     enum sirix_status status = get(backend, call, &client, err);
 
-    return status == SIRIX_OK ? sirix_client_list_resources(client, database, page, call, out, err)
-                              : status;
+    return status == SIRIX_OK
+               ? hide(sirix_client_list_resources(client, database, page, call, out, err), err)
+               : status;
 }
 
 enum sirix_status sirix_backend_list_snapshots(struct sirix_gateway_backend *backend,
@@ -205,7 +235,8 @@ enum sirix_status sirix_backend_list_snapshots(struct sirix_gateway_backend *bac
     enum sirix_status status = get(backend, call, &client, err);
 
     return status == SIRIX_OK
-               ? sirix_client_list_snapshots(client, database, resource, page, call, out, err)
+               ? hide(sirix_client_list_snapshots(client, database, resource, page, call, out, err),
+                      err)
                : status;
 }
 
@@ -220,7 +251,8 @@ enum sirix_status sirix_backend_list_branches(struct sirix_gateway_backend *back
     enum sirix_status status = get(backend, call, &client, err);
 
     return status == SIRIX_OK
-               ? sirix_client_list_branches(client, database, resource, page, call, out, err)
+               ? hide(sirix_client_list_branches(client, database, resource, page, call, out, err),
+                      err)
                : status;
 }
 
@@ -233,8 +265,9 @@ enum sirix_status sirix_backend_create_database(struct sirix_gateway_backend *ba
     struct sirix_client *client = NULL;
     enum sirix_status status = get(backend, call, &client, err);
 
-    return status == SIRIX_OK ? sirix_client_create_database(client, database, write, call, err)
-                              : status;
+    return status == SIRIX_OK
+               ? hide(sirix_client_create_database(client, database, write, call, err), err)
+               : status;
 }
 
 enum sirix_status sirix_backend_create_resource(struct sirix_gateway_backend *backend,
@@ -247,9 +280,10 @@ enum sirix_status sirix_backend_create_resource(struct sirix_gateway_backend *ba
     struct sirix_client *client = NULL;
     enum sirix_status status = get(backend, call, &client, err);
 
-    return status == SIRIX_OK
-               ? sirix_client_create_resource(client, database, resource, write, call, out, err)
-               : status;
+    return status == SIRIX_OK ? hide(sirix_client_create_resource(client, database, resource, write,
+                                                                  call, out, err),
+                                     err)
+                              : status;
 }
 
 enum sirix_status sirix_backend_status(struct sirix_gateway_backend *backend,
@@ -259,7 +293,7 @@ enum sirix_status sirix_backend_status(struct sirix_gateway_backend *backend,
     struct sirix_client *client = NULL;
     enum sirix_status status = get(backend, call, &client, err);
 
-    return status == SIRIX_OK ? sirix_client_status(client, call, out, err) : status;
+    return status == SIRIX_OK ? hide(sirix_client_status(client, call, out, err), err) : status;
 }
 
 struct sirix_diff_ends sirix_backend_diff_ends(const struct sirix_diff_stream *stream)
@@ -270,7 +304,7 @@ struct sirix_diff_ends sirix_backend_diff_ends(const struct sirix_diff_stream *s
 enum sirix_status sirix_backend_diff_next(struct sirix_diff_stream *stream,
                                           struct sirix_diff_part *out_part, struct sirix_error *err)
 {
-    return sirix_diff_stream_next(stream, out_part, err);
+    return hide(sirix_diff_stream_next(stream, out_part, err), err);
 }
 
 void sirix_backend_diff_close(struct sirix_diff_stream *stream)
@@ -282,7 +316,7 @@ enum sirix_status sirix_backend_query_next(struct sirix_query_stream *stream,
                                            struct sirix_query_part *out_part,
                                            struct sirix_error *err)
 {
-    return sirix_query_stream_next(stream, out_part, err);
+    return hide(sirix_query_stream_next(stream, out_part, err), err);
 }
 
 void sirix_backend_query_close(struct sirix_query_stream *stream)
@@ -293,7 +327,7 @@ void sirix_backend_query_close(struct sirix_query_stream *stream)
 enum sirix_status sirix_backend_sql_next(struct sirix_sql_stream *stream,
                                          struct sirix_sql_part *out_part, struct sirix_error *err)
 {
-    return sirix_sql_stream_next(stream, out_part, err);
+    return hide(sirix_sql_stream_next(stream, out_part, err), err);
 }
 
 void sirix_backend_sql_close(struct sirix_sql_stream *stream)

@@ -1,12 +1,12 @@
 /* Keeping the keys of an authorization server. */
 #include "guard/jwks.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "guard/fetch.h"
 
 enum { NS_PER_MS = 1000 * 1000 };
 
@@ -43,44 +43,10 @@ bool sirix_jwks_url_is_good(const char *url)
     return false;
 }
 
-static size_t take_bytes(const char *data, size_t size, size_t count, void *context)
-{
-    struct sirix_buf *out = context;
-
-    /* Anything but all of it ends the transfer. */
-    return sirix_buf_append(out, data, size * count, NULL) == SIRIX_OK ? size * count : 0;
-}
-
 static enum sirix_status fetch_url(const void *context, struct sirix_buf *out,
                                    struct sirix_error *err)
 {
-    const char *url = context;
-    char text[CURL_ERROR_SIZE] = "";
-    CURL *curl = curl_easy_init();
-    long code = 0;
-
-    if (curl == NULL) {
-        return sirix_fail(err, SIRIX_NO_MEMORY, "no memory to fetch keys");
-    }
-    (void)curl_easy_setopt(curl, CURLOPT_URL, url);
-    (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https,http");
-    (void)curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)SIRIX_JWKS_TIMEOUT_MS);
-    (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_PROXY, "");
-    (void)curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, text);
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_bytes);
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, out);
-    const CURLcode rc = curl_easy_perform(curl);
-    (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);
-    curl_easy_cleanup(curl);
-    if (rc != CURLE_OK) {
-        return sirix_fail(err, SIRIX_UNAVAILABLE, "cannot fetch keys: %s",
-                          text[0] != '\0' ? text : curl_easy_strerror(rc));
-    }
-    return code == 200 ? SIRIX_OK
-                       : sirix_fail(err, SIRIX_UNAVAILABLE,
-                                    "cannot fetch keys: the server answers %ld", code);
+    return sirix_fetch(context, SIRIX_JWKS_TIMEOUT_MS, out, err);
 }
 
 /* Fetches once, without the mutex. */
@@ -110,10 +76,11 @@ enum sirix_status sirix_jwks_open(const struct sirix_jwks_options *options, stru
     }
     jwks->options = *options;
     if (jwks->options.fetch == NULL) {
-        /* Before there are threads that could do it at once. */
-        if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0) {
+        enum sirix_status status = sirix_fetch_open(err);
+
+        if (status != SIRIX_OK) {
             free(jwks);
-            return sirix_fail(err, SIRIX_IO, "cannot start libcurl");
+            return status;
         }
         jwks->options.fetch = fetch_url;
         jwks->options.context = options->url;

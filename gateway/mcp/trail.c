@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "guard/visible.h"
 
 enum { SHOWN_BYTES_MAX = 512, SHOWN_NAME_BYTES_MAX = 64 };
 
@@ -203,8 +204,17 @@ static enum sirix_status append(const struct sirix_mcp_server *server, const cha
     enum sirix_status status = sirix_put_finish(put, err);
     if (status == SIRIX_OK) {
         const struct sirix_bytes members = {.data = text->data + 1, .len = text->len - 2};
+        struct sirix_visible seen = {0};
+        struct sirix_buf shown;
 
-        status = sirix_audit_append(server->audit, event, members, is_durable, out_seq, err);
+        /* Whoever reads the log at a terminal sees what is there. */
+        sirix_buf_init(&shown, SIRIX_AUDIT_LINE_BYTES_MAX);
+        status = sirix_visible_append(&shown, members, SIZE_MAX, true, &seen, err);
+        if (status == SIRIX_OK) {
+            status = sirix_audit_append(server->audit, event, sirix_buf_view(&shown), is_durable,
+                                        out_seq, err);
+        }
+        sirix_buf_deinit(&shown);
     }
     sirix_buf_deinit(text);
     return status;

@@ -168,11 +168,13 @@ static struct sirix_http_refusal check_request(const struct sirix_exchange *exch
     const char *origin = find(connection, MHD_HTTP_HEADER_ORIGIN, &origins);
 
     if (hosts != 1 || !sirix_http_host_is_ours(&http->address, settings, host)) {
-        return (struct sirix_http_refusal){SIRIX_HTTP_FORBIDDEN, "this Host is not served"};
+        return (struct sirix_http_refusal){
+            SIRIX_HTTP_FORBIDDEN, "this Host is not served; httpHosts names those that are"};
     }
     if (origins > 1 ||
         (origins == 1 && !sirix_http_origin_is_ours(&http->address, settings, origin))) {
-        return (struct sirix_http_refusal){SIRIX_HTTP_FORBIDDEN, "this Origin is not served"};
+        return (struct sirix_http_refusal){
+            SIRIX_HTTP_FORBIDDEN, "this Origin is not served; httpHosts names those that are"};
     }
     if (sirix_http_is_metadata(http, url)) {
         return strcmp(method, MHD_HTTP_METHOD_GET) == 0
