@@ -19,6 +19,7 @@ enum sirix_status sirix_run_bind(struct sirix_run *run, const struct sirix_plan 
     }
     if (status == SIRIX_OK) {
         sirix_slot_set(slot, value);
+        sirix_run_stamp(run, slot);
     }
     return status;
 }

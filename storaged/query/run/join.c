@@ -54,6 +54,13 @@ uint64_t sirix_join_hash(struct sirix_run *run, struct sirix_item key)
     return sirix_item_hash(&run->work, key);
 }
 
+/* Untyped values are equal to what they can be cast to, whatever their hash is. */
+static bool is_key(const struct sirix_item *item)
+{
+    return item->kind == SIRIX_ITEM_NONE ||
+           (sirix_item_is_atomic(*item) && item->kind != SIRIX_ITEM_UNTYPED);
+}
+
 /* The key of the tuple at hand; *out_one false: there are several, or it is nothing that compares. */
 enum sirix_status sirix_join_key(struct sirix_run *run, const struct sirix_plan *plan,
                                  struct sirix_item *out, bool *out_one,
@@ -65,15 +72,14 @@ enum sirix_status sirix_join_key(struct sirix_run *run, const struct sirix_plan 
 
     *out_one = true;
     if (status != SIRIX_OK || !many) {
-        *out_one =
-            status == SIRIX_OK && (out->kind == SIRIX_ITEM_NONE || sirix_item_is_atomic(*out));
+        *out_one = status == SIRIX_OK && is_key(out);
         return status;
     }
     *out = (struct sirix_item){0};
     status = sirix_run_all(run, plan, &value, err);
     if (status == SIRIX_OK && value.count == 1) {
         *out = sirix_sequence_at(&value, 0);
-        *out_one = sirix_item_is_atomic(*out);
+        *out_one = is_key(out);
     } else if (status == SIRIX_OK && value.count > 1) {
         *out_one = false;
     }

@@ -1,7 +1,7 @@
 /* Expressions that give one item at most: operators, comparisons, types, functions as items. */
 #include <inttypes.h>
 
-#include "query/run/run.h"
+#include "query/run/membership.h"
 
 /* --- Arithmetic ------------------------------------------------------------------------------------ */
 
@@ -195,17 +195,18 @@ static enum sirix_status compare(struct sirix_run *run, const struct sirix_plan 
 struct any_sink {
     struct sirix_sink sink;
     enum sirix_comparison op;
-    const struct sirix_sequence *right;
+    struct sirix_membership right;
     bool found;
 };
 
 static enum sirix_status compare_any_of(struct sirix_run *run, enum sirix_comparison op,
                                         const struct sirix_item *left,
-                                        const struct sirix_sequence *right, bool *out,
+                                        struct sirix_membership *right, bool *out,
                                         struct sirix_query_error *err)
 {
     struct sirix_item atom = {0};
     struct sirix_sequence members = {0};
+    bool known = false;
     bool found = false;
 
     if (left->kind == SIRIX_ITEM_ARRAY) {
@@ -220,12 +221,15 @@ static enum sirix_status compare_any_of(struct sirix_run *run, enum sirix_compar
     }
     enum sirix_status status = sirix_item_atomise(*left, &atom, err);
 
-    for (size_t i = 0; i < right->count && status == SIRIX_OK && !found; i++) {
+    if (status == SIRIX_OK) {
+        status = sirix_membership_ask(run, right, &atom, &found, &known, err);
+    }
+    for (size_t i = 0; i < right->items.count && status == SIRIX_OK && !found && !known; i++) {
         struct sirix_item other = {0};
 
         status = sirix_work_tick(&run->work, 1, err);
         if (status == SIRIX_OK) {
-            status = sirix_item_atomise(sirix_sequence_at(right, i), &other, err);
+            status = sirix_item_atomise(sirix_sequence_at(&right->items, i), &other, err);
         }
         if (status == SIRIX_OK && !small_comparison(op, &atom, &other, &found)) {
             status = sirix_compare_general(&run->work, op, atom, other, &found, err);
@@ -241,7 +245,7 @@ static enum sirix_status take_any(struct sirix_sink *sink, struct sirix_run *run
                                   const struct sirix_item *item, struct sirix_query_error *err)
 {
     struct any_sink *any = (struct any_sink *)sink;
-    enum sirix_status status = compare_any_of(run, any->op, item, any->right, &any->found, err);
+    enum sirix_status status = compare_any_of(run, any->op, item, &any->right, &any->found, err);
 
     return status == SIRIX_OK && any->found ? SIRIX_RUN_STOP : status;
 }
@@ -255,9 +259,8 @@ static enum sirix_status compare_any(struct sirix_run *run, const struct sirix_p
     const uint64_t kept = run->kept;
     enum sirix_status status = sirix_run_all(run, plan->children[1], &right, err);
 
-    any.right = &right;
     if (status == SIRIX_OK) {
-        status = sirix_sequence_spread(&run->work, &right, &right, err);
+        status = sirix_membership_init(run, plan, &right, &any.right, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_run_push(run, plan->children[0], &any.sink, err);

@@ -351,6 +351,7 @@ static void bind(struct sirix_run *run, const struct sirix_flwor_order *order,
             slot->value = (struct sirix_sequence){0};
         } else {
             memcpy(&slot->value, value->value.text, sizeof(slot->value));
+            slot->value.stamp = 0;
         }
     }
 }

@@ -155,6 +155,7 @@ enum sirix_status sirix_run_global_value(struct sirix_run *run, uint32_t number,
     run->work.arena = arena;
     if (status == SIRIX_OK) {
         sirix_slot_set(&state->slot, &value);
+        sirix_run_stamp(run, &state->slot);
         state->ready = true;
         *out = &state->slot;
     }

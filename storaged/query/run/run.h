@@ -41,7 +41,10 @@ struct sirix_sink {
     uint64_t want; /* It will look at no more items than these: a hint. UINT64_MAX: any number. */
 };
 
-/* A variable: mostly one item, which then lies in single. */
+/*
+ * A variable: mostly one item, which then lies in single. value.stamp: no other value that the run has bound
+ * has it; 0: it is not told from others.
+ */
 struct sirix_slot {
     struct sirix_sequence value;
     struct sirix_item single;
@@ -60,6 +63,7 @@ static inline void sirix_slot_set(struct sirix_slot *slot, const struct sirix_se
         sirix_slot_set_item(slot, &item);
     } else {
         slot->value = *value;
+        slot->value.stamp = 0;
     }
 }
 
@@ -128,6 +132,7 @@ struct sirix_run {
     struct sirix_focus focus;
     struct sirix_focus initial_focus; /* The context item of the query, if it has one. */
     uint64_t kept;
+    uint32_t stamps; /* Given to variables so far. */
     const char *stack_floor;
     const struct sirix_plan_query *plan;
     struct sirix_run_global *globals;
@@ -152,6 +157,12 @@ struct sirix_run {
 static inline bool sirix_run_failed(enum sirix_status status)
 {
     return status != SIRIX_OK && status != SIRIX_RUN_STOP;
+}
+
+/* Tells the value of a variable from all others. */
+static inline void sirix_run_stamp(struct sirix_run *run, struct sirix_slot *slot)
+{
+    slot->value.stamp = run->stamps == UINT32_MAX ? 0 : ++run->stamps;
 }
 
 /* SIRIX_EXHAUSTED when the stack is used up: expressions or calls are nested too deep. */

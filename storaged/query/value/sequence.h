@@ -23,7 +23,8 @@ struct sirix_sequence {
     size_t count;
     size_t cap;
     bool is_range;
-    int64_t first; /* is_range: item i is first + i. */
+    uint32_t stamp; /* Of the variable that holds it, for the run alone; else 0. */
+    int64_t first;  /* is_range: item i is first + i. */
 };
 
 struct sirix_iterator {

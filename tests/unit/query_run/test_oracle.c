@@ -146,7 +146,12 @@ static void put_comparison(struct text *t, unsigned depth)
 
 static void put_condition(struct text *t, unsigned depth)
 {
-    switch (pick(t, 6)) {
+    switch (pick(t, 7)) {
+    case 6: /* Among many: a variable, what is evaluated each time, and both. */
+        put_variable(t);
+        put_name(t);
+        put(t, " = %s", pick(t, 2) == 0 ? "$k" : "$d.t[].k");
+        break;
     case 0:
         put(t, "exists(");
         put_items(t, depth == 0 ? 0 : depth - 1);
@@ -414,7 +419,7 @@ static void rewritten_queries_give_what_plain_ones_give(void **state)
         for (unsigned i = 0; i < QUERIES_A_DOCUMENT; i++) {
             query.len = 0;
             query.variables = 0;
-            put(&query, "let $d := $$ return (");
+            put(&query, "let $d := $$, $k := $d.t[].k[$$ instance of decimal] return (");
             put_items(&query, DEPTH);
             put(&query, ")");
             answered += compare(&f, &query, document.bytes) ? 1 : 0;

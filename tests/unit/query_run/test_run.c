@@ -347,6 +347,48 @@ static void items_come_in_batches_of_any_size(void **state)
     query_fixture_close(&f);
 }
 
+/* Compared one by one, each of these would pass hundreds of millions of items. */
+static void what_is_among_many_is_looked_up(void **state)
+{
+    static const struct row rows[] = {
+        {"let $k := (1 to 20000)!($$ * 2) return count(for $x in 1 to 20000 where $x = $k return "
+         "$x)",
+         "10000"},
+        {"declare variable $k := (1 to 20000)!($$ * 2.0); count((1 to 20000)[$$ = $k])", "10000"},
+        {"let $k := (for $i in 1 to 20000 return \"s\" || $i) "
+         "return count(for $x in 15001 to 25000 where \"s\" || $x = $k return $x)",
+         "5000"},
+        {"(for $i in 1 to 20000 return $i) = (for $i in 1 to 20000 return -$i)", "false"},
+        {"let $k := (for $i in 1 to 20000 return 1) return count((1 to 20000)[$$ = $k])", "1"},
+        {"for $n in (1, 2) let $k := (1 to 20000)!($$ * $n) "
+         "return count(for $x in 1 to 20000 where $x = $k return $x)",
+         "20000\n10000"},
+    };
+    static const struct row plain[] = {
+        {"let $k := ((1 to 30)!($$), text {\"50\"}) return count((1 to 100)[$$ = $k])", "31"},
+        {"let $k := ((1 to 30)!($$), \"x\") return count((1 to 30)[$$ = $k])", "30"},
+        {"let $k := ((1 to 30)!($$), [ 77, [ 78 ] ]) return count((1 to 100)[$$ = $k])", "32"},
+        {"let $k := (number(\"x\"), (1 to 30)!($$)) return ((1 to 40)!number(\"x\")) = $k",
+         "false"},
+    };
+    struct query_fixture f;
+
+    (void)state;
+    query_fixture_open(&f, NULL);
+    f.limits.items_visited = 5 * 1000 * 1000;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *answer = query_fixture_run(&f, rows[i].query);
+
+        if (strcmp(answer, rows[i].answer) != 0) {
+            print_error("%s\n  gives %s\n", rows[i].query, answer);
+        }
+        assert_string_equal(answer, rows[i].answer);
+        free(answer);
+    }
+    check_rows(&f, plain, sizeof(plain) / sizeof(plain[0]));
+    query_fixture_close(&f);
+}
+
 static void inputs_and_variables_come_from_the_caller(void **state)
 {
     static const struct row rows[] = {
@@ -392,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_query_can_be_closed_in_the_middle),
         cmocka_unit_test(items_come_in_batches_of_any_size),
         cmocka_unit_test(inputs_and_variables_come_from_the_caller),
+        cmocka_unit_test(what_is_among_many_is_looked_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
