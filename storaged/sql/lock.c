@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sql/modules.h"
 
@@ -85,41 +86,82 @@ static int on_progress(void *context)
 
 /* --- Opening -------------------------------------------------------------------------------------- */
 
+/*
+ * Whether a text may name something: a name is written as it is, in any case and any quotes. What it cannot
+ * name needs not be there, which saves most of the time that it takes to make a connection.
+ */
+static bool may_name(const struct sirix_sql_session *session, const char *name)
+{
+    const struct sirix_bytes sql = session->wanted->sql;
+    const size_t len = strlen(name);
+    const char *text = sql.data;
+
+    for (size_t i = 0; i + len <= sql.len; i++) {
+        if (strncasecmp(text + i, name, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_list(struct sirix_sql_session *session, struct sirix_sql_connection *connection,
+                    const char *module, const struct sirix_sql_list *list)
+{
+    if (list == &sirix_sql_node_columns) {
+        return sqlite3_create_module_v2(session->db, module, &sirix_sql_node_module, session, NULL);
+    }
+    struct sirix_sql_list_context *context = &connection->lists[connection->list_count++];
+
+    *context = (struct sirix_sql_list_context){.session = session, .list = list};
+    return sqlite3_create_module_v2(session->db, module, &sirix_sql_list_module, context, NULL);
+}
+
+/* information_schema is a schema of its own, so that `information_schema.tables` is written as everywhere. */
+static enum sirix_status add_information(struct sirix_sql_session *session,
+                                         struct sirix_sql_connection *connection,
+                                         struct sirix_buf *touch, struct sirix_error *err)
+{
+    if (!may_name(session, "tables") && !may_name(session, "columns") &&
+        !may_name(session, "information_schema")) {
+        return SIRIX_OK;
+    }
+    int rc = add_list(session, connection, "sirix_tables", &sirix_sql_list_tables);
+    if (rc == SQLITE_OK) {
+        rc = add_list(session, connection, "sirix_columns", &sirix_sql_list_columns);
+    }
+    return rc != SQLITE_OK
+               ? engine_failed(session, "register the relations", err)
+               : sirix_buf_append_str(
+                     touch,
+                     "ATTACH ':memory:' AS information_schema;"
+                     "CREATE VIRTUAL TABLE information_schema.tables USING sirix_tables;"
+                     "CREATE VIRTUAL TABLE information_schema.columns USING sirix_columns;",
+                     err);
+}
+
 static enum sirix_status add_modules(struct sirix_sql_session *session,
                                      struct sirix_sql_connection *connection,
                                      struct sirix_buf *touch, struct sirix_error *err)
 {
-    size_t used = 0;
+    static const char *const trees[] = {"json_each", "json_tree"};
     int rc = sqlite3_create_module_v2(session->db, "sirix_table", &sirix_sql_table_module, session,
                                       NULL);
-    enum sirix_status status = SIRIX_OK;
+    enum sirix_status status = add_information(session, connection, touch, err);
 
     for (size_t i = 0; rc == SQLITE_OK && status == SIRIX_OK && sirix_sql_lists[i] != NULL; i++) {
         const struct sirix_sql_list *list = sirix_sql_lists[i];
 
-        if (list == &sirix_sql_node_columns) {
-            rc = sqlite3_create_module_v2(session->db, list->name, &sirix_sql_node_module, session,
-                                          NULL);
-        } else {
-            connection->lists[used] =
-                (struct sirix_sql_list_context){.session = session, .list = list};
-            rc = sqlite3_create_module_v2(session->db, list->name, &sirix_sql_list_module,
-                                          &connection->lists[used++], NULL);
+        if (may_name(session, list->name)) {
+            rc = add_list(session, connection, list->name, list);
+            status = sirix_buf_printf(touch, err, "SELECT 1 FROM %s LIMIT 0;", list->name);
         }
-        status = sirix_buf_printf(touch, err, "SELECT 1 FROM %s LIMIT 0;", list->name);
     }
-    const struct sirix_sql_list *const schema[] = {&sirix_sql_list_tables, &sirix_sql_list_columns};
-    const char *const names[] = {"sirix_tables", "sirix_columns"};
-    for (size_t i = 0; rc == SQLITE_OK && i < 2; i++) {
-        connection->lists[used] =
-            (struct sirix_sql_list_context){.session = session, .list = schema[i]};
-        rc = sqlite3_create_module_v2(session->db, names[i], &sirix_sql_list_module,
-                                      &connection->lists[used++], NULL);
+    for (size_t i = 0; status == SIRIX_OK && i < sizeof(trees) / sizeof(trees[0]); i++) {
+        if (may_name(session, trees[i])) {
+            status = sirix_buf_printf(touch, err, "SELECT 1 FROM %s('[]') LIMIT 0;", trees[i]);
+        }
     }
-    if (rc != SQLITE_OK) {
-        return engine_failed(session, "register the relations", err);
-    }
-    return status;
+    return rc == SQLITE_OK ? status : engine_failed(session, "register the relations", err);
 }
 
 enum sirix_status sirix_sql_connection_open(struct sirix_sql_session *session,
@@ -143,14 +185,7 @@ enum sirix_status sirix_sql_connection_open(struct sirix_sql_session *session,
     if (rc != SQLITE_OK) {
         return engine_failed(session, "lock the connection", err);
     }
-    enum sirix_status status = sirix_buf_append_str(
-        &touch,
-        "PRAGMA temp_store=MEMORY;"
-        "ATTACH ':memory:' AS information_schema;"
-        "CREATE VIRTUAL TABLE information_schema.tables USING sirix_tables;"
-        "CREATE VIRTUAL TABLE information_schema.columns USING sirix_columns;"
-        "SELECT 1 FROM json_each('[]') LIMIT 0; SELECT 1 FROM json_tree('[]') LIMIT 0;",
-        err);
+    enum sirix_status status = sirix_buf_append_str(&touch, "PRAGMA temp_store=MEMORY;", err);
     if (status == SIRIX_OK) {
         status = add_modules(session, connection, &touch, err);
     }

@@ -9,6 +9,7 @@ enum { SIRIX_SQL_MODULES_MAX = 16 };
 
 struct sirix_sql_connection {
     struct sirix_sql_list_context lists[SIRIX_SQL_MODULES_MAX];
+    size_t list_count;
 };
 
 /* Opens session->db with all relations. contexts live as long as it. */

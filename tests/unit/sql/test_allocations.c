@@ -65,9 +65,9 @@ static void every_allocation_of_a_statement_may_fail(void **state)
         {"SELECT json_group_array(a) FROM users", "[1,2]"},
     };
 
-    enum { MANY = 1 << 30, OF_A_STATEMENT = 150 };
+    enum { MANY = 1 << 30, OF_A_STATEMENT = 40 };
     const struct alloc_sweep_row plain = {
-        .name = "SELECT 1", .run = run_plain, .failures = 500, .failures_with_copies = 500};
+        .name = "SELECT 1", .run = run_plain, .failures = 100, .failures_with_copies = 100};
 
     (void)state;
     alloc_sweep(&plain, NULL);
