@@ -1,8 +1,6 @@
 /* The table of tools. The order is that of tools/list, for ever: clients keep it in prompts. */
 #include "mcp/tools.h"
 
-#include <string.h>
-
 #include "mcp/schemas_sql.h"
 
 /* An any-typed member: no type, but said what it is. */
@@ -569,41 +567,3 @@ const struct sirix_mcp_tool
                 },
 };
 const size_t sirix_mcp_tool_count = sizeof(sirix_mcp_tools) / sizeof(sirix_mcp_tools[0]);
-
-/* Whether name is the tool's, where a dot may stand for its first underscore. */
-static bool is_name(const char *tool, struct sirix_bytes name)
-{
-    const char *given = name.data;
-    const char *underscore = strchr(tool, '_');
-
-    if (name.len != strlen(tool)) {
-        return false;
-    }
-    for (size_t i = 0; i < name.len; i++) {
-        bool is_dot = given[i] == '.' && underscore == tool + i;
-        if (given[i] != tool[i] && !is_dot) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool sirix_mcp_tool_is_there(const struct sirix_mcp_server *server,
-                             const struct sirix_mcp_tool *tool)
-{
-    return (!tool->writes || !server->settings->read_only) &&
-           (!tool->creates || server->may_create);
-}
-
-const struct sirix_mcp_tool *sirix_mcp_tool_find(const struct sirix_mcp_server *server,
-                                                 struct sirix_bytes name)
-{
-    for (size_t i = 0; i < server->registry->tool_count; i++) {
-        const struct sirix_mcp_tool *tool = &server->registry->tools[i];
-
-        if (is_name(tool->name, name) && sirix_mcp_tool_is_there(server, tool)) {
-            return tool;
-        }
-    }
-    return NULL;
-}

@@ -545,8 +545,8 @@ static void a_file_of_tokens_that_is_not_good_is_refused_by_line(void **state)
         "{\"name\":\"a\",\"role\":\"reader\",\"tokenSha256\":\"0%s\"}",
         "{\"name\":\"a\",\"role\":\"reader\",\"tokenSha256\":\"%s\",\"allowDatabase\":[]}",
         "{\"name\":\"a\",\"role\":\"reader\",\"tokenSha256\":\"%s\",\"allowDatabases\":\"x\"}",
-        "{\"name\":\"a\",\"role\":\"reader\",\"tokenSha256\":\"%1$s\"}\n"
-        "{\"name\":\"b\",\"role\":\"reader\",\"tokenSha256\":\"%1$s\"}",
+        ("{\"name\":\"a\",\"role\":\"reader\",\"tokenSha256\":\"%1$s\"}\n"
+         "{\"name\":\"b\",\"role\":\"reader\",\"tokenSha256\":\"%1$s\"}"),
     };
     char a[SIRIX_SHA256_HEX_BYTES];
 
