@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "service/apply.h"
+#include "service/backup.h"
 #include "service/catalogue.h"
 #include "service/diff.h"
 #include "service/folder.h"
@@ -23,6 +24,7 @@
 #include "service/labels.h"
 #include "service/paths.h"
 #include "service/read.h"
+#include "service/restore.h"
 #include "service/verify.h"
 #include "unit/base/alloc_sweep.h"
 
@@ -142,6 +144,51 @@ static enum sirix_status do_create_database(struct sirix_error *err)
 static enum sirix_status do_drop_database(struct sirix_error *err)
 {
     return sirix_service_drop_database(&request, text("other"), &plain, err);
+}
+
+static struct {
+    uint8_t bytes[256 * 1024];
+    size_t len;
+} kept;
+
+static enum sirix_status do_backup(struct sirix_error *err)
+{
+    const struct sirix_backup_request wanted = {.database = text("db")};
+    struct sirix_backup_estimate estimate = {0};
+    struct sirix_backup *backup = NULL;
+    struct sirix_bytes piece = {.data = NULL, .len = 0};
+
+    kept.len = 0;
+    enum sirix_status status = sirix_backup_open(&request, &wanted, &backup, &estimate, err);
+    while (status == SIRIX_OK) {
+        status = sirix_backup_next(backup, &piece, err);
+        if (status != SIRIX_OK || piece.len == 0) {
+            break;
+        }
+        assert_true(piece.len <= sizeof(kept.bytes) - kept.len);
+        memcpy(kept.bytes + kept.len, piece.data, piece.len);
+        kept.len += piece.len;
+    }
+    sirix_backup_close(backup);
+    return status;
+}
+
+/* Of the last backup. */
+static enum sirix_status do_restore(struct sirix_error *err)
+{
+    struct sirix_restore *restore = NULL;
+    struct sirix_restore_result result = {0};
+    enum sirix_status status = sirix_restore_open(&request, text("other"), &restore, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_restore_feed(
+            restore, (struct sirix_bytes){.data = kept.bytes, .len = kept.len}, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_restore_finish(restore, &result, err);
+    }
+    sirix_restore_close(restore);
+    return status;
 }
 
 static enum sirix_status do_create_resource(struct sirix_error *err)
@@ -421,6 +468,8 @@ static void every_call_bears_every_failing_allocation(void **state)
 {
     static const struct alloc_sweep_row rows[] = {
         {"CreateDatabase", do_create_database, do_drop_database, 8, 8},
+        {"Backup", do_backup, NULL, 8, 10},
+        {"Restore", do_restore, do_drop_database, 20, 30},
         {"CreateResource", do_create_resource, do_drop_resource, 2, 3},
         {"Import", do_import, do_drop_resource, 43, 55},
         {"CreateSnapshot", do_create_snapshot, do_delete_snapshot, 1, 4},
