@@ -265,7 +265,7 @@ static enum sirix_status put_number(int64_t value, const struct component *compo
         return sirix_fail(&err->base, SIRIX_INTERNAL, "a number could not be printed");
     }
     /* The width makes digits mandatory, and has the last word where both say how many. */
-    bool is_plain = places > 0 && strspn(token.data, "0123456789#") >= token.len;
+    bool is_plain = places > 0 && places == token.len;
 
     if (is_plain && component->has_width && least > 0 && least < sizeof(zeros)) {
         token = (struct sirix_bytes){.data = zeros, .len = least};
@@ -450,7 +450,7 @@ static enum sirix_status take_component(struct sirix_bytes picture, size_t *at,
                                         struct sirix_buf *to, struct sirix_query_error *err)
 {
     const char *chars = picture.data;
-    char text[COMPONENT_BYTES_MAX];
+    char text[COMPONENT_BYTES_MAX] = "";
     struct component component;
     size_t len = 0;
 

@@ -51,6 +51,17 @@ enum sirix_decimal_format_fault sirix_decimal_format_set(struct sirix_decimal_fo
     return SIRIX_DECIMAL_FORMAT_UNKNOWN;
 }
 
+/* Whether a sign is none of the digits and none of the signs before it. */
+static bool is_new(const struct sirix_decimal_format *format, const uint32_t *signs, size_t at)
+{
+    bool is_new = !sirix_decimal_format_has_digit(format, signs[at]);
+
+    for (size_t i = 0; i < at && is_new; i++) {
+        is_new = signs[i] != signs[at];
+    }
+    return is_new;
+}
+
 bool sirix_decimal_format_is_clear(const struct sirix_decimal_format *format)
 {
     const uint32_t signs[] = {
@@ -62,16 +73,10 @@ bool sirix_decimal_format_is_clear(const struct sirix_decimal_format *format)
         format->pattern_separator,
         format->exponent_separator,
     };
+    bool is_clear = true;
 
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        if (sirix_decimal_format_has_digit(format, signs[i])) {
-            return false;
-        }
-        for (size_t j = 0; j < i; j++) {
-            if (signs[i] == signs[j]) {
-                return false;
-            }
-        }
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]) && is_clear; i++) {
+        is_clear = is_new(format, signs, i);
     }
-    return true;
+    return is_clear;
 }

@@ -163,11 +163,9 @@ static bool read_active(struct subpicture *to)
     return true;
 }
 
-static bool read_subpicture(const struct sirix_decimal_format *format, struct subpicture *to)
+/* Where the prefix ends and the suffix begins: at the first and behind the last active character. */
+static void find_active(const struct sirix_decimal_format *format, struct subpicture *to)
 {
-    unsigned marks = 0;
-
-    to->format = format;
     to->suffix_start = to->count;
     while (to->prefix_end < to->count && !is_active(format, to->chars[to->prefix_end])) {
         to->prefix_end++;
@@ -176,6 +174,15 @@ static bool read_subpicture(const struct sirix_decimal_format *format, struct su
            !is_active(format, to->chars[to->suffix_start - 1])) {
         to->suffix_start--;
     }
+}
+
+static bool read_subpicture(const struct sirix_decimal_format *format, struct subpicture *to)
+{
+    unsigned marks = 0;
+    unsigned exponents = 0;
+
+    to->format = format;
+    find_active(format, to);
     to->exponent_at = to->count;
     for (size_t i = 0; i < to->count; i++) {
         uint32_t c = to->chars[i];
@@ -185,14 +192,22 @@ static bool read_subpicture(const struct sirix_decimal_format *format, struct su
             to->shift = c == format->percent ? 2 : 3;
         }
         if (c == format->exponent_separator && i >= to->prefix_end && i < to->suffix_start) {
-            if (to->exponent_at != to->count) {
-                return false;
-            }
+            exponents++;
             to->exponent_at = i;
         }
     }
-    return to->prefix_end < to->suffix_start && marks <= 1 && read_active(to) &&
+    return to->prefix_end < to->suffix_start && marks <= 1 && exponents <= 1 && read_active(to) &&
            !(marks != 0 && to->least_exponent != 0);
+}
+
+/* Adds a character to a part; false: there is no room. */
+static bool add_char(struct subpicture *part, uint32_t c)
+{
+    if (part->count + 1 >= PART_CHARS_MAX) {
+        return false;
+    }
+    part->chars[part->count++] = c;
+    return true;
 }
 
 /* One part or two, with a pattern separator between them; *out_parts says how many. */
@@ -208,14 +223,7 @@ static enum sirix_status read_picture(const struct sirix_decimal_format *format,
         uint32_t c = 0;
 
         at += sirix_utf8_decode(text + at, picture.len - at, &c);
-        if (c == format->pattern_separator) {
-            good = part++ == 0;
-        } else {
-            good = parts[part].count + 1 < PART_CHARS_MAX;
-            if (good) {
-                parts[part].chars[parts[part].count++] = c;
-            }
-        }
+        good = c == format->pattern_separator ? part++ == 0 : add_char(&parts[part], c);
     }
     for (size_t i = 0; i <= part && good; i++) {
         good = read_subpicture(format, &parts[i]);

@@ -1,4 +1,5 @@
 /* Which function a name means; declared and inline functions. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -433,6 +434,7 @@ static void set_target(struct sirix_plan *node, const struct target *target, siz
         node->type = (struct sirix_sequence_type){.type = target->type,
                                                   .occurrence = SIRIX_OCCURRENCE_OPTIONAL};
     } else {
+        assert(target->library != NULL);
         node->function = target->library;
         node->flags |= focus_flags(target->library, arity);
     }
@@ -450,6 +452,7 @@ static enum sirix_plan_kind call_kind(const struct target *target, size_t arity)
     if (target->is_explain) {
         return SIRIX_PLAN_CALL_SPECIAL;
     }
+    assert(target->library != NULL);
     return special_of(target->library, arity) != SIRIX_SPECIAL_NONE ? SIRIX_PLAN_CALL_SPECIAL
                                                                     : SIRIX_PLAN_CALL;
 }

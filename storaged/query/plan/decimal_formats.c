@@ -8,28 +8,45 @@ static bool fail(struct builder *builder, uint32_t line, uint32_t column, const 
     return false;
 }
 
+/* Whether one of the properties before number i has its name. */
+static bool is_repeated(const struct sirix_ast_declaration *from, uint32_t i)
+{
+    bool is_repeated = false;
+
+    for (uint32_t j = 0; j < i && !is_repeated; j++) {
+        is_repeated = sirix_bytes_equal(from->properties[j].name, from->properties[i].name);
+    }
+    return is_repeated;
+}
+
+static bool set_property(struct builder *builder, const struct sirix_ast_property *property,
+                         struct sirix_decimal_format *to)
+{
+    switch (sirix_decimal_format_set(to, property->name, property->value)) {
+    case SIRIX_DECIMAL_FORMAT_UNKNOWN:
+        return fail(builder, property->line, property->column, "XPST0003",
+                    "decimal formats have no such property");
+    case SIRIX_DECIMAL_FORMAT_INVALID:
+        return fail(builder, property->line, property->column, "XQST0097",
+                    "the property cannot have this value: it is one character, the zero one "
+                    "that digits begin with");
+    default:
+        return true;
+    }
+}
+
 static bool set_properties(struct builder *builder, const struct sirix_ast_declaration *from,
                            struct sirix_decimal_format *to)
 {
     for (uint32_t i = 0; i < from->property_count; i++) {
         const struct sirix_ast_property *property = &from->properties[i];
 
-        for (uint32_t j = 0; j < i; j++) {
-            if (sirix_bytes_equal(from->properties[j].name, property->name)) {
-                return fail(builder, property->line, property->column, "XQST0114",
-                            "the property is given twice");
-            }
+        if (is_repeated(from, i)) {
+            return fail(builder, property->line, property->column, "XQST0114",
+                        "the property is given twice");
         }
-        switch (sirix_decimal_format_set(to, property->name, property->value)) {
-        case SIRIX_DECIMAL_FORMAT_UNKNOWN:
-            return fail(builder, property->line, property->column, "XPST0003",
-                        "decimal formats have no such property");
-        case SIRIX_DECIMAL_FORMAT_INVALID:
-            return fail(builder, property->line, property->column, "XQST0097",
-                        "the property cannot have this value: it is one character, the zero one "
-                        "that digits begin with");
-        default:
-            break;
+        if (!set_property(builder, property, to)) {
+            return false;
         }
     }
     return true;

@@ -141,9 +141,10 @@ static const char *const expressions[] = {
     "V castable as boolean?",
     "V castable as date",
     "switch (V) case 1 return \"one\" case \"text\" return \"text\" default return \"other\"",
-    "typeswitch (V) case integer return 1 case decimal return 2 case double return 3 case array "
-    "return 4 "
-    "case object return 5 case null return 6 default return 7",
+    "typeswitch (V) case integer return 1 case decimal return 2 default return 3",
+    "typeswitch (V) case double return 3 case boolean return 4 default return 6",
+    "typeswitch (V) case string return 5 default return 6",
+    "typeswitch (V) case array return 4 case object return 5 case null return 6 default return 7",
     "some $x in V satisfies $x",
     "every $x in V[] satisfies $x ge 1",
     "for $x in V return [ $x ]",
