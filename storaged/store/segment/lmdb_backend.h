@@ -96,6 +96,14 @@ static inline uint64_t sirix_lmdb_number(const MDB_val *key)
     return number;
 }
 
+/* --- lmdb_damage.c ---------------------------------------------------------------------------- */
+
+/* Before the environment is opened: what ends the process inside of LMDB is noted in the folder. */
+int sirix_lmdb_watch_damage(struct sirix_lmdb *lmdb);
+/* SIRIX_CORRUPT, with what was met, where such a note is. */
+enum sirix_status sirix_lmdb_refuse_damaged(const struct sirix_lmdb *lmdb, const char *dir,
+                                            struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* --- lmdb_gate.c ------------------------------------------------------------------------------ */
 
 /* Goes inside; the caller then begins or renews its transaction. SIRIX_IO when there is no map. */

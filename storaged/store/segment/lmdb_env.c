@@ -328,6 +328,9 @@ static enum sirix_status open_env(struct sirix_lmdb *lmdb, const struct sirix_lm
 
     int rc = mdb_env_create(&lmdb->env);
     if (rc == MDB_SUCCESS) {
+        rc = sirix_lmdb_watch_damage(lmdb);
+    }
+    if (rc == MDB_SUCCESS) {
         rc = mdb_env_set_mapsize(lmdb->env, map);
     }
     if (rc == MDB_SUCCESS) {
@@ -512,6 +515,10 @@ enum sirix_status sirix_backend_open_lmdb(const struct sirix_lmdb_options *optio
         goto out;
     }
     sirix_space_init(&lmdb->space, lmdb->dir_fd, options->reserve_bytes);
+    status = sirix_lmdb_refuse_damaged(lmdb, options->dir, err);
+    if (status != SIRIX_OK) {
+        goto out;
+    }
     status = keep_locks(lmdb, options->dir, err);
     if (status != SIRIX_OK) {
         goto out;

@@ -1,6 +1,9 @@
 /* Damage in the file of an LMDB database: it is named, and everything else goes on. */
 #include "unit/segment/lmdb_fixture.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 /* --- Damage ----------------------------------------------------------------------------------- */
 
 /* Flips one bit of the first place in the data file that holds these bytes. */
@@ -117,6 +120,17 @@ static enum sirix_status count_damage(void *context, uint64_t number, struct sir
     return SIRIX_OK;
 }
 
+static enum sirix_status count_row(void *context, struct sirix_bytes key, struct sirix_bytes value,
+                                   bool *stop, struct sirix_error *err)
+{
+    (void)key;
+    (void)value;
+    (void)stop;
+    (void)err;
+    *(unsigned *)context += 1;
+    return SIRIX_OK;
+}
+
 static void damage_ends_neither_a_scan_nor_a_delete(void **state)
 {
     struct fixture *f = *state;
@@ -157,6 +171,125 @@ static void a_database_that_is_open_is_not_opened_again(void **state)
     expect_stored(f->reader, 1, 1);
 }
 
+/* --- Damage in the tree itself ---------------------------------------------------------------- */
+
+enum {
+    TREE_SEGMENTS = 200,
+    TREE_ROWS = 100,
+    TREE_PAGE_BYTES = 4096,
+    TREE_LOWER_AT = 12, /* In the header of one of LMDB's pages. */
+    TREE_FIRST_PAGE = 2,
+};
+
+/* Reads everything, in a process of its own; whether that was possible. */
+static bool read_all(const struct fixture *f)
+{
+    struct fixture mine = {.options = f->options};
+    struct sirix_bytes whole;
+    unsigned rows = 0;
+    bool all = true;
+
+    if (open_backend(&mine, NULL) != SIRIX_OK) {
+        return false;
+    }
+    for (uint64_t number = 1; number <= TREE_SEGMENTS; number++) {
+        all = get(mine.reader, number, &whole, NULL) == SIRIX_OK && all;
+        sirix_reader_yield(mine.reader);
+    }
+    all = sirix_ref_scan(mine.reader, test_text("k"), (struct sirix_bytes){0}, false, count_row,
+                         &rows, NULL) == SIRIX_OK &&
+          rows == TREE_ROWS && all;
+    close_backend(&mine);
+    return all;
+}
+
+/* The data file as it is at content, but for one page that says that it holds nothing; 0: none. */
+static void write_data(const struct fixture *f, const uint8_t *content, size_t len, size_t page)
+{
+    static const uint8_t empty[2] = {16, 0}; /* Where the list of items ends: behind the header. */
+    char path[TEST_DIR_BYTES + 16];
+
+    (void)snprintf(path, sizeof(path), "%s/data.mdb", f->dir);
+    int fd = open(path, O_WRONLY | O_TRUNC);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, content, len, 0), len);
+    assert_true(page == 0 ||
+                pwrite(fd, empty, sizeof(empty), (off_t)(page * TREE_PAGE_BYTES + TREE_LOWER_AT)) ==
+                    (ssize_t)sizeof(empty));
+    assert_int_equal(close(fd), 0);
+}
+
+/* Opening is refused with the folder's name and what was met; without the note and the damage it is not. */
+static void expect_refused(struct fixture *f, const uint8_t *content, size_t len)
+{
+    char path[TEST_DIR_BYTES + 16];
+    struct sirix_error err = {0};
+
+    assert_int_equal(open_backend(f, &err), SIRIX_CORRUPT);
+    assert_non_null(strstr(err.text, f->dir));
+    assert_non_null(strstr(err.text, "Assertion"));
+    assert_int_equal(open_backend(f, &err), SIRIX_CORRUPT);
+    (void)snprintf(path, sizeof(path), "%s/damaged", f->dir);
+    assert_int_equal(unlink(path), 0);
+    write_data(f, content, len, 0);
+    assert_int_equal(open_backend(f, NULL), SIRIX_OK);
+    expect_stored(f->reader, 1, TREE_SEGMENTS);
+    close_backend(f);
+}
+
+/*
+ * LMDB gives errors for most of it; what it takes for impossible ends the process. That happens once, and
+ * then the database is refused by its name.
+ */
+static void a_tree_that_ends_the_process_is_refused_from_then_on(void **state)
+{
+    struct fixture *f = *state;
+    char path[TEST_DIR_BYTES + 16];
+    struct stat found;
+    unsigned aborts = 0;
+
+    (void)sirix_segment_reserve(f->backend, TREE_SEGMENTS + 1);
+    assert_int_equal(test_put(f->backend, 1, TREE_SEGMENTS, 300).status, SIRIX_OK);
+    for (int i = 0; i < TREE_ROWS; i++) {
+        char key[8];
+
+        (void)snprintf(key, sizeof(key), "k%02d", i);
+        assert_int_equal(test_ref(f->backend, key, "the value of a row").status, SIRIX_OK);
+    }
+    close_backend(f);
+    (void)snprintf(path, sizeof(path), "%s/data.mdb", f->dir);
+    assert_int_equal(stat(path, &found), 0);
+    uint8_t *content = malloc((size_t)found.st_size);
+    int fd = open(path, O_RDONLY);
+    assert_non_null(content);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, content, (size_t)found.st_size, 0), found.st_size);
+    assert_int_equal(close(fd), 0);
+
+    for (size_t page = TREE_FIRST_PAGE; page < (size_t)found.st_size / TREE_PAGE_BYTES; page++) {
+        int status = 0;
+
+        write_data(f, content, (size_t)found.st_size, page);
+        (void)fflush(NULL);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            FILE *silent = freopen("/dev/null", "w", stderr);
+            _exit(silent != NULL && read_all(f) ? 0 : 1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (WIFSIGNALED(status)) {
+            assert_int_equal(WTERMSIG(status), SIGABRT);
+            aborts++;
+            expect_refused(f, content, (size_t)found.st_size);
+        }
+    }
+    assert_in_range(aborts, 1, 100);
+    write_data(f, content, (size_t)found.st_size, 0);
+    assert_int_equal(open_backend(f, NULL), SIRIX_OK);
+    free(content);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +301,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_database_that_is_open_is_not_opened_again, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_file_that_was_cut_gives_errors_and_no_crash, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_tree_that_ends_the_process_is_refused_from_then_on, setup,
                                         teardown),
     };
 
