@@ -167,7 +167,7 @@ static enum sirix_status add_name(struct names *names, struct sirix_bytes name)
 static enum sirix_status visit_name(void *context, struct sirix_bytes name, bool *stop,
                                     struct sirix_error *err)
 {
-    (void)stop;
+    *stop = false;
     (void)err; /* It is names->err's own. */
     return add_name(context, name);
 }
@@ -281,7 +281,7 @@ static enum sirix_status labelled(struct sirix_call *call, struct sirix_sequence
 static enum sirix_status visit_snapshot(void *context, const struct sirix_snapshot_info *info,
                                         bool *stop, struct sirix_error *err)
 {
-    (void)stop;
+    *stop = false;
     (void)err;
     return add_name(context, info->name);
 }
@@ -289,7 +289,7 @@ static enum sirix_status visit_snapshot(void *context, const struct sirix_snapsh
 static enum sirix_status visit_branch(void *context, const struct sirix_branch_info *info,
                                       bool *stop, struct sirix_error *err)
 {
-    (void)stop;
+    *stop = false;
     (void)err;
     return add_name(context, info->name);
 }

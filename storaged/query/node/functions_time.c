@@ -248,7 +248,7 @@ static enum sirix_status note_revision(void *context, const struct sirix_record 
     void *memory = NULL;
 
     (void)address;
-    (void)stop;
+    *stop = false;
     if (deleted) {
         return SIRIX_OK;
     }

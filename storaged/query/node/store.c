@@ -156,7 +156,7 @@ static enum sirix_status grow_table(struct sirix_store_resource *resource,
                                     struct sirix_query_error *err)
 {
     const size_t size = resource->table_size == 0 ? TABLE_MIN : resource->table_size * 2;
-    struct sirix_store_view **table = calloc(size, sizeof(*table));
+    struct sirix_store_view **table = calloc(size, sizeof(struct sirix_store_view *));
 
     if (table == NULL) {
         return no_memory(err);
@@ -196,7 +196,8 @@ static enum sirix_status adopt(struct sirix_store_resource *resource,
     }
     if (store->view_count == store->view_cap) {
         const size_t cap = store->view_cap == 0 ? 16 : store->view_cap * 2;
-        struct sirix_store_view **views = realloc(store->views, cap * sizeof(*views));
+        struct sirix_store_view **views =
+            realloc(store->views, cap * sizeof(struct sirix_store_view *));
 
         if (views == NULL) {
             sirix_view_close(opened);
@@ -407,7 +408,7 @@ static enum sirix_status add_revision(void *context, const struct sirix_record *
     struct sirix_store_timeline *line = ((struct grow_timeline *)context)->line;
 
     (void)address;
-    (void)stop;
+    *stop = false;
     if (line->count == line->cap) {
         const size_t cap = line->cap == 0 ? 64 : line->cap * 2;
         uint64_t *revisions = realloc(line->revisions, cap * sizeof(*revisions));

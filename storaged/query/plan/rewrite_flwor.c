@@ -50,32 +50,37 @@ static bool meet(const struct slots *a, const struct slots *b)
     return false;
 }
 
+/* The slots of variables around it that an inline function keeps. */
+static bool captures(const struct sirix_plan *plan, struct slots *slots)
+{
+    bool known = true;
+
+    for (uint32_t i = 0; i < plan->user->capture_count && known; i++) {
+        known = add_slot(slots, plan->user->captures[i]);
+    }
+    return known;
+}
+
 /* The slots that an expression reads; false: not known, or it does more than read. */
 static bool reads(const struct sirix_plan *plan, struct slots *slots)
 {
+    bool known = true;
+
     if (plan == NULL) {
         return true;
     }
     if ((plan->flags & SIRIX_PLAN_UPDATING) != 0) {
         return false;
     }
-    if ((plan->kind == SIRIX_PLAN_VARIABLE || plan->kind == SIRIX_PLAN_GROUP_KEY) &&
-        !add_slot(slots, plan->slot)) {
-        return false;
+    if (plan->kind == SIRIX_PLAN_VARIABLE || plan->kind == SIRIX_PLAN_GROUP_KEY) {
+        known = add_slot(slots, plan->slot);
+    } else if (plan->kind == SIRIX_PLAN_CLOSURE) {
+        known = captures(plan, slots);
     }
-    if (plan->kind == SIRIX_PLAN_CLOSURE) {
-        for (uint32_t i = 0; i < plan->user->capture_count; i++) {
-            if (!add_slot(slots, plan->user->captures[i])) {
-                return false;
-            }
-        }
+    for (uint32_t i = 0; i < plan->child_count && known; i++) {
+        known = reads(plan->children[i], slots);
     }
-    for (uint32_t i = 0; i < plan->child_count; i++) {
-        if (!reads(plan->children[i], slots)) {
-            return false;
-        }
-    }
-    return true;
+    return known;
 }
 
 /* The variables that a clause binds. */
@@ -124,7 +129,7 @@ static enum sirix_status new_where(struct clauses *clauses, const struct sirix_p
 {
     void *memory = NULL;
     enum sirix_status status = sirix_arena_alloc(
-        clauses->work->arena, sizeof(*from) + sizeof(condition), &memory, &err->base);
+        clauses->work->arena, sizeof(*from) + sizeof(struct sirix_plan *), &memory, &err->base);
 
     if (status == SIRIX_OK) {
         struct sirix_plan *made = memory;
@@ -194,25 +199,30 @@ static enum sirix_status split(struct clauses *clauses, const struct sirix_plan 
     return status;
 }
 
+/* Whether a where that asks for these variables may go before a clause. */
+static bool may_pass(const struct sirix_plan *clause, const struct slots *asked)
+{
+    struct slots bound = {{0}};
+
+    return clause->kind == SIRIX_PLAN_LET && (clause->flags & SIRIX_PLAN_UPDATING) == 0 &&
+           binds(clause, &bound) && !meet(asked, &bound);
+}
+
 static void pass_lets(struct clauses *clauses)
 {
     for (uint32_t i = 1; i < clauses->count; i++) {
+        struct sirix_plan *where = clauses->list[i];
         struct slots asked = {{0}};
+        uint32_t at = i;
 
-        if (clauses->list[i]->kind != SIRIX_PLAN_WHERE || !reads(clauses->list[i], &asked)) {
+        if (where->kind != SIRIX_PLAN_WHERE || !reads(where, &asked)) {
             continue;
         }
-        for (uint32_t at = i; at != 0; at--) {
-            struct sirix_plan *before = clauses->list[at - 1];
-            struct slots bound = {{0}};
-
-            if (before->kind != SIRIX_PLAN_LET || (before->flags & SIRIX_PLAN_UPDATING) != 0 ||
-                !binds(before, &bound) || meet(&asked, &bound)) {
-                break;
-            }
-            clauses->list[at - 1] = clauses->list[at];
-            clauses->list[at] = before;
+        while (at != 0 && may_pass(clauses->list[at - 1], &asked)) {
+            clauses->list[at] = clauses->list[at - 1];
+            at--;
         }
+        clauses->list[at] = where;
     }
 }
 

@@ -32,6 +32,20 @@ static bool is_field_path(const struct sirix_plan *group, const struct sirix_pla
     return plan->kind == SIRIX_PLAN_VARIABLE && is_rest(group, plan->slot);
 }
 
+/* Whether an expression, without its parts, asks for a grouped variable as a whole. */
+static bool asks_for_rest(const struct sirix_plan *group, const struct sirix_plan *plan)
+{
+    if (plan->kind == SIRIX_PLAN_VARIABLE || plan->kind == SIRIX_PLAN_GROUP_KEY) {
+        return is_rest(group, plan->slot);
+    }
+    for (uint32_t i = 0; plan->kind == SIRIX_PLAN_CLOSURE && i < plan->user->capture_count; i++) {
+        if (is_rest(group, plan->user->captures[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool look(struct search *search, const struct sirix_plan *plan)
 {
     struct sirix_accumulators *found = search->found;
@@ -47,16 +61,8 @@ static bool look(struct search *search, const struct sirix_plan *plan)
         found->calls[found->count++] = plan;
         return true;
     }
-    if ((plan->kind == SIRIX_PLAN_VARIABLE || plan->kind == SIRIX_PLAN_GROUP_KEY) &&
-        is_rest(search->group, plan->slot)) {
+    if (asks_for_rest(search->group, plan)) {
         return false;
-    }
-    if (plan->kind == SIRIX_PLAN_CLOSURE) {
-        for (uint32_t i = 0; i < plan->user->capture_count; i++) {
-            if (is_rest(search->group, plan->user->captures[i])) {
-                return false;
-            }
-        }
     }
     for (uint32_t i = 0; i < plan->child_count; i++) {
         if (!look(search, plan->children[i])) {

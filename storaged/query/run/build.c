@@ -120,6 +120,16 @@ enum sirix_status sirix_run_object(struct sirix_run *run, const struct sirix_pla
     return status;
 }
 
+/* A member that may be a sequence. */
+static enum sirix_status add_member(struct sirix_run *run, const struct sirix_plan *plan,
+                                    struct sirix_sequence *members, struct sirix_query_error *err)
+{
+    struct sirix_item member = {0};
+    enum sirix_status status = pair_value(run, plan, true, &member, err);
+
+    return status == SIRIX_OK ? sirix_sequence_append(&run->work, members, member, err) : status;
+}
+
 enum sirix_status sirix_run_array(struct sirix_run *run, const struct sirix_plan *plan,
                                   struct sirix_item *out, struct sirix_query_error *err)
 {
@@ -130,16 +140,9 @@ enum sirix_status sirix_run_array(struct sirix_run *run, const struct sirix_plan
 
     sirix_collector_init(&collector, &members);
     for (uint32_t i = 0; i < plan->child_count && status == SIRIX_OK; i++) {
-        if ((plan->flags & SIRIX_PLAN_HOLDS_SEQUENCES) != 0) {
-            struct sirix_item member = {0};
-
-            status = pair_value(run, plan->children[i], true, &member, err);
-            if (status == SIRIX_OK) {
-                status = sirix_sequence_append(&run->work, &members, member, err);
-            }
-        } else {
-            status = sirix_run_push(run, plan->children[i], &collector.sink, err);
-        }
+        status = (plan->flags & SIRIX_PLAN_HOLDS_SEQUENCES) != 0
+                     ? add_member(run, plan->children[i], &members, err)
+                     : sirix_run_push(run, plan->children[i], &collector.sink, err);
     }
     run->kept = kept;
     return status == SIRIX_OK ? sirix_array_from(&run->work, &members, out, err) : status;

@@ -234,6 +234,51 @@ static enum sirix_status call_user(struct sirix_run *run, const struct sirix_pla
 
 /* --- Function items -------------------------------------------------------------------------------- */
 
+/* A name that has not been seen, as an item; kind NONE: it has. */
+static enum sirix_status new_name(struct sirix_run *run, struct sirix_item seen,
+                                  struct sirix_bytes name, struct sirix_item *out,
+                                  struct sirix_query_error *err)
+{
+    struct sirix_item before = {0};
+    enum sirix_status status = sirix_object_field(&run->work, seen, name, &before, err);
+
+    *out = (struct sirix_item){0};
+    if (status != SIRIX_OK || before.kind != SIRIX_ITEM_NONE) {
+        return status;
+    }
+    status = sirix_item_new_string(&run->work, name, out, err);
+    return status == SIRIX_OK
+               ? sirix_object_add(&run->work, seen, sirix_item_bytes(*out), sirix_item_null(), err)
+               : status;
+}
+
+static enum sirix_status give_names_of(struct sirix_run *run, struct sirix_item object,
+                                       struct sirix_item seen, struct sirix_sink *sink,
+                                       struct sirix_query_error *err)
+{
+    struct sirix_cursor cursor;
+    enum sirix_status status = sirix_cursor_start(&run->work, object, &cursor, err);
+
+    while (status == SIRIX_OK) {
+        struct sirix_bytes name = {0};
+        struct sirix_item child = {0};
+        struct sirix_item item = {0};
+
+        status = sirix_work_tick(&run->work, 1, err);
+        if (status == SIRIX_OK) {
+            status = sirix_cursor_next(&run->work, &cursor, &name, &child, err);
+        }
+        if (status != SIRIX_OK || child.kind == SIRIX_ITEM_NONE) {
+            break;
+        }
+        status = new_name(run, seen, name, &item, err);
+        if (status == SIRIX_OK && item.kind != SIRIX_ITEM_NONE) {
+            status = sink->take(sink, run, &item, err);
+        }
+    }
+    return status;
+}
+
 /* The names of the fields of all objects, each once, in the order in which they appear. */
 static enum sirix_status give_names(struct sirix_run *run, const struct sirix_sequence *objects,
                                     struct sirix_sink *sink, struct sirix_query_error *err)
@@ -243,37 +288,9 @@ static enum sirix_status give_names(struct sirix_run *run, const struct sirix_se
 
     for (size_t i = 0; i < objects->count && status == SIRIX_OK; i++) {
         const struct sirix_item object = sirix_sequence_at(objects, i);
-        struct sirix_cursor cursor;
 
-        if (object.kind != SIRIX_ITEM_OBJECT) {
-            continue;
-        }
-        status = sirix_cursor_start(&run->work, object, &cursor, err);
-        while (status == SIRIX_OK) {
-            struct sirix_bytes name = {0};
-            struct sirix_item child = {0};
-            struct sirix_item item = {0};
-            struct sirix_item before = {0};
-
-            status = sirix_work_tick(&run->work, 1, err);
-            if (status == SIRIX_OK) {
-                status = sirix_cursor_next(&run->work, &cursor, &name, &child, err);
-            }
-            if (status != SIRIX_OK || child.kind == SIRIX_ITEM_NONE) {
-                break;
-            }
-            status = sirix_object_field(&run->work, seen, name, &before, err);
-            if (status != SIRIX_OK || before.kind != SIRIX_ITEM_NONE) {
-                continue;
-            }
-            status = sirix_item_new_string(&run->work, name, &item, err);
-            if (status == SIRIX_OK) {
-                status = sirix_object_add(&run->work, seen, sirix_item_bytes(item),
-                                          sirix_item_null(), err);
-            }
-            if (status == SIRIX_OK) {
-                status = sink->take(sink, run, &item, err);
-            }
+        if (object.kind == SIRIX_ITEM_OBJECT) {
+            status = give_names_of(run, object, seen, sink, err);
         }
     }
     return status;
@@ -322,6 +339,17 @@ static enum sirix_status call_container(struct sirix_run *run, const struct siri
     return status == SIRIX_OK ? sirix_run_give_held(run, &found, sink, err) : status;
 }
 
+/* Whether a call leaves arguments open. */
+static bool is_partial(const struct sirix_plan *plan)
+{
+    bool partial = false;
+
+    for (uint32_t i = 1; i < plan->child_count && !partial; i++) {
+        partial = plan->children[i]->kind == SIRIX_PLAN_PLACEHOLDER;
+    }
+    return partial;
+}
+
 static enum sirix_status call_dynamic(struct sirix_run *run, const struct sirix_plan *plan,
                                       struct sirix_sink *sink, struct sirix_query_error *err)
 {
@@ -331,7 +359,7 @@ static enum sirix_status call_dynamic(struct sirix_run *run, const struct sirix_
     struct sirix_sequence result = {0};
     struct sirix_item item = {0};
     bool *is_open = NULL;
-    bool partial = false;
+    const bool partial = is_partial(plan);
     enum sirix_status status = sirix_run_all(run, plan->children[0], &functions, err);
 
     if (status != SIRIX_OK) {
@@ -344,9 +372,6 @@ static enum sirix_status call_dynamic(struct sirix_run *run, const struct sirix_
     item = sirix_sequence_at(&functions, 0);
     if (count == 0 && item.kind == SIRIX_ITEM_OBJECT) {
         return give_names(run, &functions, sink, err);
-    }
-    for (size_t i = 0; i < count; i++) {
-        partial = partial || plan->children[1 + i]->kind == SIRIX_PLAN_PLACEHOLDER;
     }
     for (size_t i = 0; i < functions.count && status == SIRIX_OK && !partial; i++) {
         item = sirix_sequence_at(&functions, i);

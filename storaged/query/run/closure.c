@@ -126,8 +126,9 @@ static const struct sirix_sequence_type *parameter_of(struct sirix_item function
 }
 
 enum sirix_status sirix_run_partial(struct sirix_run *run, struct sirix_item target,
-                                    struct sirix_sequence *arguments, bool *is_open, size_t count,
-                                    struct sirix_item *out, struct sirix_query_error *err)
+                                    struct sirix_sequence *arguments, const bool *is_open,
+                                    size_t count, struct sirix_item *out,
+                                    struct sirix_query_error *err)
 {
     const struct sirix_run_closure closure = {
         .kind = SIRIX_CLOSURE_PARTIAL,

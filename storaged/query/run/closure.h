@@ -18,13 +18,13 @@ struct sirix_run_closure {
     struct sirix_item target; /* A function, object or array. */
     size_t argument_count;    /* Of the target. */
     struct sirix_sequence *arguments;
-    bool *is_open; /* The arguments that are still to come. */
+    const bool *is_open; /* The arguments that are still to come. */
 };
 
 /* An item that applies target to arguments of which some are open. */
 enum sirix_status sirix_run_partial(struct sirix_run *run, struct sirix_item target,
-                                    struct sirix_sequence *arguments, bool *is_open, size_t count,
-                                    struct sirix_item *out,
+                                    struct sirix_sequence *arguments, const bool *is_open,
+                                    size_t count, struct sirix_item *out,
                                     struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /* The arguments of a call, evaluated; is_open may be NULL where no placeholder can stand. */

@@ -70,6 +70,20 @@ static enum sirix_status switch_on(struct sirix_run *run, const struct sirix_pla
     return status == SIRIX_OK ? sirix_run_push(run, plan->children[last], sink, err) : status;
 }
 
+/* Whether a value is of one of a case's types; a default has none and takes all. */
+static enum sirix_status is_of_case(struct sirix_run *run, const struct sirix_plan *option,
+                                    const struct sirix_sequence *value, bool *out,
+                                    struct sirix_query_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    *out = option->list_count == 0;
+    for (uint32_t i = 0; i < option->list_count && status == SIRIX_OK && !*out; i++) {
+        status = sirix_sequence_matches(&run->work, value, &option->types[i], out, err);
+    }
+    return status;
+}
+
 static enum sirix_status typeswitch(struct sirix_run *run, const struct sirix_plan *plan,
                                     struct sirix_sink *sink, struct sirix_query_error *err)
 {
@@ -78,15 +92,13 @@ static enum sirix_status typeswitch(struct sirix_run *run, const struct sirix_pl
 
     for (uint32_t i = 1; i < plan->child_count && status == SIRIX_OK; i++) {
         const struct sirix_plan *option = plan->children[i];
-        bool matches = option->list_count == 0;
+        bool matches = false;
 
-        for (uint32_t t = 0; t < option->list_count && status == SIRIX_OK && !matches; t++) {
-            status = sirix_sequence_matches(&run->work, &value, &option->types[t], &matches, err);
+        status = is_of_case(run, option, &value, &matches, err);
+        if (status == SIRIX_OK && matches && option->slot != SIRIX_PLAN_NO_SLOT) {
+            sirix_slot_set(&run->frame[option->slot], &value);
         }
         if (status == SIRIX_OK && matches) {
-            if (option->slot != SIRIX_PLAN_NO_SLOT) {
-                sirix_slot_set(&run->frame[option->slot], &value);
-            }
             return sirix_run_push(run, option->children[0], sink, err);
         }
     }

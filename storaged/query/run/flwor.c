@@ -246,14 +246,34 @@ static enum sirix_status ask(struct sirix_run *run, const struct sirix_flwor *fl
     return status;
 }
 
+static void count_clause(struct sirix_run *run, struct sirix_flwor *flwor, uint32_t clause)
+{
+    const struct sirix_item number = sirix_item_integer((int64_t)++flwor->counts[clause]);
+
+    sirix_slot_set_item(&run->frame[flwor->plan->children[clause]->slot], &number);
+}
+
+/* A tuple that has passed all clauses of the phase. */
+static enum sirix_status end_of_phase(struct sirix_run *run, struct sirix_flwor *flwor,
+                                      struct sirix_query_error *err)
+{
+    if (flwor->groups != NULL) {
+        return sirix_flwor_groups_add(run, flwor->groups, err);
+    }
+    if (flwor->order != NULL) {
+        return sirix_flwor_order_add(run, flwor->order, err);
+    }
+    return sirix_run_push(run, flwor->plan->children[flwor->clause_count], flwor->sink, err);
+}
+
 enum sirix_status sirix_flwor_chain(struct sirix_run *run, struct sirix_flwor *flwor,
                                     uint32_t clause, struct sirix_query_error *err)
 {
+    bool passes = true;
     enum sirix_status status = sirix_run_deep(run, err);
 
-    for (; status == SIRIX_OK && clause < flwor->stop; clause++) {
+    for (; status == SIRIX_OK && passes && clause < flwor->stop; clause++) {
         const struct sirix_plan *plan = flwor->plan->children[clause];
-        bool truth = true;
 
         switch ((enum sirix_plan_kind)plan->kind) {
         case SIRIX_PLAN_FOR:
@@ -264,29 +284,14 @@ enum sirix_status sirix_flwor_chain(struct sirix_run *run, struct sirix_flwor *f
             status = let_clause(run, plan, err);
             break;
         case SIRIX_PLAN_WHERE:
-            status = ask(run, flwor, plan, &truth, err);
-            if (status == SIRIX_OK && !truth) {
-                return SIRIX_OK;
-            }
+            status = ask(run, flwor, plan, &passes, err);
             break;
-        default: { /* COUNT */
-            const struct sirix_item number = sirix_item_integer((int64_t)++flwor->counts[clause]);
-
-            sirix_slot_set_item(&run->frame[plan->slot], &number);
+        default:
+            count_clause(run, flwor, clause);
             break;
         }
-        }
     }
-    if (status != SIRIX_OK) {
-        return status;
-    }
-    if (flwor->groups != NULL) {
-        return sirix_flwor_groups_add(run, flwor->groups, err);
-    }
-    if (flwor->order != NULL) {
-        return sirix_flwor_order_add(run, flwor->order, err);
-    }
-    return sirix_run_push(run, flwor->plan->children[flwor->clause_count], flwor->sink, err);
+    return status == SIRIX_OK && passes ? end_of_phase(run, flwor, err) : status;
 }
 
 /* --- Phases ---------------------------------------------------------------------------------------- */
@@ -333,8 +338,8 @@ static enum sirix_status make_joins(struct sirix_run *run, struct sirix_flwor *f
             continue;
         }
         if (flwor->joins == NULL) {
-            status = sirix_arena_calloc(run->work.arena, flwor->clause_count, sizeof(*flwor->joins),
-                                        &memory, &err->base);
+            status = sirix_arena_calloc(run->work.arena, flwor->clause_count,
+                                        sizeof(struct sirix_flwor_join *), &memory, &err->base);
             flwor->joins = memory;
         }
         if (status == SIRIX_OK) {

@@ -179,23 +179,30 @@ static enum sirix_status new_group(struct sirix_run *run, struct sirix_flwor_gro
     return SIRIX_OK;
 }
 
+/* The items of a variable go to what the group has of it. */
+static enum sirix_status append_slot(struct sirix_run *run, const struct sirix_slot *slot,
+                                     struct sirix_sequence *rest, struct sirix_query_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    for (size_t i = 0; i < slot->value.count && status == SIRIX_OK; i++) {
+        const struct sirix_item item = sirix_sequence_at(&slot->value, i);
+
+        if (rest->count == rest->cap || sirix_item_has_memory(&item)) {
+            run->kept++;
+        }
+        status = sirix_sequence_append(&run->work, rest, item, err);
+    }
+    return status;
+}
+
 static enum sirix_status append_rest(struct sirix_run *run, const struct sirix_flwor_groups *groups,
                                      struct group *group, struct sirix_query_error *err)
 {
     enum sirix_status status = SIRIX_OK;
 
     for (uint32_t i = 0; i < groups->clause->list_count && status == SIRIX_OK; i++) {
-        const struct sirix_slot *slot = &run->frame[groups->clause->slots[i]];
-        struct sirix_sequence *rest = &group->rest[i];
-
-        for (size_t j = 0; j < slot->value.count && status == SIRIX_OK; j++) {
-            const struct sirix_item item = sirix_sequence_at(&slot->value, j);
-
-            if (rest->count == rest->cap || sirix_item_has_memory(&item)) {
-                run->kept++;
-            }
-            status = sirix_sequence_append(&run->work, rest, item, err);
-        }
+        status = append_slot(run, &run->frame[groups->clause->slots[i]], &group->rest[i], err);
     }
     return status;
 }
@@ -271,6 +278,23 @@ static enum sirix_status more_results(struct sirix_run *run,
     return status;
 }
 
+static void bind_group(struct sirix_run *run, const struct sirix_plan *clause,
+                       const struct group *group)
+{
+    for (uint32_t r = 0; r < clause->list_count; r++) {
+        sirix_slot_set(&run->frame[clause->slots[r]], &group->rest[r]);
+    }
+    for (uint32_t k = 0; k < clause->child_count; k++) {
+        struct sirix_slot *slot = &run->frame[clause->children[k]->slot];
+
+        if (group->keys[k].kind == SIRIX_ITEM_NONE) {
+            slot->value = (struct sirix_sequence){0};
+        } else {
+            sirix_slot_set_item(slot, &group->keys[k]);
+        }
+    }
+}
+
 enum sirix_status sirix_flwor_groups_give(struct sirix_run *run, struct sirix_flwor_groups *groups,
                                           struct sirix_flwor *flwor, uint32_t next,
                                           struct sirix_query_error *err)
@@ -288,18 +312,7 @@ enum sirix_status sirix_flwor_groups_give(struct sirix_run *run, struct sirix_fl
         const struct group *group = &groups->groups[i];
         const struct sirix_turn_mark turn = sirix_run_turn_begin(run);
 
-        for (uint32_t r = 0; r < clause->list_count; r++) {
-            sirix_slot_set(&run->frame[clause->slots[r]], &group->rest[r]);
-        }
-        for (uint32_t k = 0; k < clause->child_count; k++) {
-            struct sirix_slot *slot = &run->frame[clause->children[k]->slot];
-
-            if (group->keys[k].kind == SIRIX_ITEM_NONE) {
-                slot->value = (struct sirix_sequence){0};
-            } else {
-                sirix_slot_set_item(slot, &group->keys[k]);
-            }
-        }
+        bind_group(run, clause, group);
         set_results(run, groups, group, results + outer_count);
         status = sirix_flwor_chain(run, flwor, next, err);
         sirix_run_turn_end(run, &turn);

@@ -109,32 +109,40 @@ static enum sirix_status compare(struct sirix_run *run, const struct sirix_flwor
 
 /* --- Taking in ------------------------------------------------------------------------------------- */
 
+/* A value of several items or none. */
+static enum sirix_status fill_sequence(struct sirix_run *run, const struct sirix_sequence *from,
+                                       struct sirix_item *value, struct sirix_query_error *err)
+{
+    void *memory = NULL;
+    enum sirix_status status = SIRIX_OK;
+
+    *value = (struct sirix_item){0};
+    if (from->count != 0) {
+        status = sirix_arena_alloc(run->work.arena, sizeof(*from), &memory, &err->base);
+    }
+    if (memory != NULL) {
+        memcpy(memory, from, sizeof(*from));
+        value->value.text = memory;
+    }
+    return status;
+}
+
 static enum sirix_status fill_values(struct sirix_run *run, const struct sirix_flwor_order *order,
                                      struct tuple *tuple, struct sirix_query_error *err)
 {
-    for (uint32_t i = 0; i < order->clause->list_count; i++) {
-        const struct sirix_slot *slot = &run->frame[order->clause->slots[i]];
-        struct sirix_item *value = &tuple->values[i];
-        void *memory = NULL;
+    enum sirix_status status = SIRIX_OK;
 
-        if (slot->value.count == 1) {
-            *value = sirix_sequence_at(&slot->value, 0);
-            continue;
-        }
-        *value = (struct sirix_item){0};
-        if (slot->value.count != 0) {
-            enum sirix_status status =
-                sirix_arena_alloc(run->work.arena, sizeof(slot->value), &memory, &err->base);
+    for (uint32_t i = 0; i < order->clause->list_count && status == SIRIX_OK; i++) {
+        const struct sirix_sequence *from = &run->frame[order->clause->slots[i]].value;
 
-            if (status != SIRIX_OK) {
-                return status;
-            }
-            memcpy(memory, &slot->value, sizeof(slot->value));
-            value->value.text = memory;
+        if (from->count == 1) {
+            tuple->values[i] = sirix_sequence_at(from, 0);
+        } else {
+            status = fill_sequence(run, from, &tuple->values[i], err);
         }
     }
     run->kept++;
-    return SIRIX_OK;
+    return status;
 }
 
 static enum sirix_status add_tuple(struct sirix_run *run, struct sirix_flwor_order *order,
@@ -145,12 +153,12 @@ static enum sirix_status add_tuple(struct sirix_run *run, struct sirix_flwor_ord
     if (order->count == order->cap) {
         const size_t cap = order->cap == 0 ? TUPLES_MIN : order->cap * 2;
         enum sirix_status status =
-            sirix_arena_calloc(run->work.arena, cap, sizeof(tuple), &memory, &err->base);
+            sirix_arena_calloc(run->work.arena, cap, sizeof(struct tuple *), &memory, &err->base);
         if (status != SIRIX_OK) {
             return status;
         }
         if (order->count != 0) {
-            memcpy(memory, order->tuples, order->count * sizeof(tuple));
+            memcpy(memory, order->tuples, order->count * sizeof(struct tuple *));
         }
         order->tuples = memory;
         order->cap = cap;
@@ -287,29 +295,54 @@ enum sirix_status sirix_flwor_order_add(struct sirix_run *run, struct sirix_flwo
 
 /* --- Giving out ------------------------------------------------------------------------------------ */
 
-/* Merges the sorted runs [from, middle) and [middle, to) of a into b. */
-static enum sirix_status merge(struct sirix_run *run, const struct sirix_flwor_order *order,
-                               struct tuple **a, struct tuple **b, size_t from, size_t middle,
-                               size_t to, struct sirix_query_error *err)
+/* Whether the tuple at left, if there is one, comes before that at right. */
+static enum sirix_status left_first(struct sirix_run *run, const struct sirix_flwor_order *order,
+                                    const struct tuple *left, const struct tuple *right, bool *out,
+                                    struct sirix_query_error *err)
 {
-    size_t left = from;
-    size_t right = middle;
+    int found = 0;
+    enum sirix_status status = SIRIX_OK;
 
-    for (size_t at = from; at < to; at++) {
-        bool take_left = right == to;
+    if (left == NULL || right == NULL) {
+        *out = right == NULL;
+        return SIRIX_OK;
+    }
+    status = compare(run, order, left, right, &found, err);
+    *out = found <= 0;
+    return status;
+}
 
-        if (left < middle && right < to) {
-            int found = 0;
-            enum sirix_status status = compare(run, order, a[left], a[right], &found, err);
+/* Two sorted runs that lie one behind the other: [from, middle) and [middle, to). */
+struct runs {
+    size_t from;
+    size_t middle;
+    size_t to;
+};
 
-            if (status != SIRIX_OK) {
-                return status;
-            }
-            take_left = found <= 0;
+/* Merges two runs of a into b. */
+static enum sirix_status merge(struct sirix_run *run, const struct sirix_flwor_order *order,
+                               struct tuple **a, struct tuple **b, const struct runs *runs,
+                               struct sirix_query_error *err)
+{
+    size_t left = runs->from;
+    size_t right = runs->middle;
+
+    for (size_t at = runs->from; at < runs->to; at++) {
+        bool take_left = false;
+        enum sirix_status status = left_first(run, order, left < runs->middle ? a[left] : NULL,
+                                              right < runs->to ? a[right] : NULL, &take_left, err);
+
+        if (status != SIRIX_OK) {
+            return status;
         }
         b[at] = take_left ? a[left++] : a[right++];
     }
-    return sirix_work_tick(&run->work, to - from, err);
+    return sirix_work_tick(&run->work, runs->to - runs->from, err);
+}
+
+static size_t at_most(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 static enum sirix_status sort(struct sirix_run *run, struct sirix_flwor_order *order,
@@ -319,17 +352,18 @@ static enum sirix_status sort(struct sirix_run *run, struct sirix_flwor_order *o
     struct tuple **from = order->tuples;
     struct tuple **to = NULL;
     enum sirix_status status = sirix_arena_calloc(run->work.arena, order->count + 1,
-                                                  sizeof(*order->tuples), &memory, &err->base);
+                                                  sizeof(struct tuple *), &memory, &err->base);
 
     to = memory;
     for (size_t width = 1; width < order->count && status == SIRIX_OK; width *= 2) {
         struct tuple **swap = from;
 
         for (size_t at = 0; at < order->count && status == SIRIX_OK; at += 2 * width) {
-            const size_t middle = at + width < order->count ? at + width : order->count;
-            const size_t end = middle + width < order->count ? middle + width : order->count;
+            const struct runs runs = {.from = at,
+                                      .middle = at_most(at + width, order->count),
+                                      .to = at_most(at + 2 * width, order->count)};
 
-            status = merge(run, order, from, to, at, middle, end, err);
+            status = merge(run, order, from, to, &runs, err);
         }
         from = to;
         to = swap;

@@ -328,6 +328,13 @@ enum sirix_status sirix_run_give_held(struct sirix_run *run, const struct sirix_
 enum sirix_status sirix_run_children(struct sirix_run *run, const struct sirix_item *container,
                                      struct sirix_sink *sink,
                                      struct sirix_query_error *err) SIRIX_MUST_CHECK;
+/* slice.c: the steps [[n]] and [a:b:c] of one item. */
+enum sirix_status sirix_run_member(struct sirix_run *run, const struct sirix_plan *plan,
+                                   const struct sirix_item *base, struct sirix_sink *sink,
+                                   struct sirix_query_error *err) SIRIX_MUST_CHECK;
+enum sirix_status sirix_run_slice(struct sirix_run *run, const struct sirix_plan *plan,
+                                  const struct sirix_item *base, struct sirix_sink *sink,
+                                  struct sirix_query_error *err) SIRIX_MUST_CHECK;
 /* How many items a path has, without making them; *out_known false: it is no such path. */
 enum sirix_status sirix_run_count_path(struct sirix_run *run, const struct sirix_plan *plan,
                                        uint64_t *out_count, bool *out_known,

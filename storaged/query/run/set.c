@@ -46,24 +46,32 @@ static size_t place_of(struct sirix_run *run, const struct item_set *set, struct
     return at;
 }
 
+static enum sirix_status grow(struct sirix_run *run, struct item_set *set,
+                              struct sirix_query_error *err)
+{
+    const size_t size = set->size == 0 ? TABLE_MIN : set->size * 2;
+    void *memory = NULL;
+    enum sirix_status status =
+        sirix_arena_calloc(run->work.arena, size, sizeof(*set->table), &memory, &err->base);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    set->table = memory;
+    set->size = size;
+    for (size_t i = 0; i < set->items.count; i++) {
+        set->table[place_of(run, set, set->items.items[i])] = (uint32_t)i + 1;
+    }
+    return SIRIX_OK;
+}
+
 static enum sirix_status add(struct sirix_run *run, struct item_set *set, struct sirix_item item,
                              bool *out_new, struct sirix_query_error *err)
 {
-    void *memory = NULL;
     enum sirix_status status = sirix_work_tick(&run->work, 1, err);
 
     if (status == SIRIX_OK && set->items.count * 2 >= set->size) {
-        const size_t size = set->size == 0 ? TABLE_MIN : set->size * 2;
-
-        status =
-            sirix_arena_calloc(run->work.arena, size, sizeof(*set->table), &memory, &err->base);
-        if (status == SIRIX_OK) {
-            set->table = memory;
-            set->size = size;
-            for (size_t i = 0; i < set->items.count; i++) {
-                set->table[place_of(run, set, set->items.items[i])] = (uint32_t)i + 1;
-            }
-        }
+        status = grow(run, set, err);
     }
     if (status != SIRIX_OK) {
         return status;

@@ -103,6 +103,7 @@ STACK_INLINE void after_leaving(struct sirix_stack *stack)
 static void start(unsigned high, unsigned low)
 {
     struct sirix_stack *stack =
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
         (struct sirix_stack *)(uintptr_t)((uint64_t)high << 32 | (uint64_t)low);
 
     after_entering(stack);
