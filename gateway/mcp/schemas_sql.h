@@ -11,6 +11,20 @@
 #define SIRIX_SQL_P_LIMIT                                                                          \
     "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"At most so many items\"}"
 
+/* What store_query is, for a model. */
+#define SIRIX_SQL_QUERY_ABOUT                                                                      \
+    "Ask the store a question that no other tool answers: one read-only "                          \
+    "statement of SQL (SQLite's dialect) over the same data, rows back. Every "                    \
+    "array of objects is a table: users is resource users, \"users/orders\" "                      \
+    "the arrays orders in it, \"db/users\" that of a database; users('label') "                    \
+    "or WHERE revision = 42 is an earlier state. Relations: databases, "                           \
+    "resources, snapshots, branches, revisions('db', 'res'), nodes('db', "                         \
+    "'res'), changes('db', 'res', from, to), history('db', 'res', node_key), "                     \
+    "paths('db', 'res'), information_schema.tables and .columns. Example: "                        \
+    "SELECT name, count(*) FROM users GROUP BY name ORDER BY 2 DESC. Answers "                     \
+    "are capped: check truncated before taking an end for the end. It cannot "                     \
+    "write."
+
 /* What a refusal has, beside its status. */
 #define SIRIX_SQL_O_REFUSAL                                                                        \
     "\"reason\":{\"type\":\"string\",\"description\":\"Of invalid: why\"},"                        \

@@ -289,18 +289,7 @@ const struct sirix_mcp_tool
                 {
                     .name = "store_query",
                     .title = "Ask in SQL",
-                    .description =
-                        "Ask the store a question that no other tool answers: one read-only "
-                        "statement of SQL (SQLite's dialect) over the same data, rows back. Every "
-                        "array of objects is a table: users is resource users, \"users/orders\" "
-                        "the arrays orders in it, \"db/users\" that of a database; users('label') "
-                        "or WHERE revision = 42 is an earlier state. Relations: databases, "
-                        "resources, snapshots, branches, revisions('db', 'res'), nodes('db', "
-                        "'res'), changes('db', 'res', from, to), history('db', 'res', node_key), "
-                        "paths('db', 'res'), information_schema.tables and .columns. Example: "
-                        "SELECT name, count(*) FROM users GROUP BY name ORDER BY 2 DESC. Answers "
-                        "are capped: check truncated before taking an end for the end. It cannot "
-                        "write.",
+                    .description = SIRIX_SQL_QUERY_ABOUT,
                     .input_schema = SIRIX_INPUT(
                         "\"sql\"", "\"sql\":{\"type\":\"string\",\"description\":\"One "
                                    "statement that reads\"},\"limit\":{\"type\":\"integer\","

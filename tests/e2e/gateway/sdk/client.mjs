@@ -67,6 +67,30 @@ async function call(client, name, more = {}) {
   return result.structuredContent;
 }
 
+// The SDK itself holds answers and refusals against the output schema.
+async function askInSql(client, tools) {
+  assert.ok(tools.some((tool) => tool.name === "store_query"));
+  const sql = `SELECT name FROM "${resource}/users" ORDER BY name DESC`;
+  for (const name of ["store_query", "store.query"]) {
+    const answer = (await client.callTool({ name, arguments: { sql } })).structuredContent;
+    assert.deepEqual([answer.status, answer.rows], ["ok", [["Bob"], ["Alice"]]]);
+  }
+  const refused = await client.callTool({
+    name: "store_query",
+    arguments: { sql: `DELETE FROM "${resource}/users"` },
+  });
+  assert.equal(refused.isError, true);
+  assert.equal(refused.structuredContent.status, "invalid");
+  assert.equal(refused.structuredContent.code, "sql_refused");
+  const described = await client.callTool({
+    name: "catalog_describe",
+    arguments: { table: `${resource}/users` },
+  });
+  assert.equal(described.structuredContent.columns[1].name, "name");
+  await client.callTool({ name: "catalog_tables", arguments: {} });
+  await client.callTool({ name: "catalog_search", arguments: { words: "name" } });
+}
+
 async function readOnly() {
   const client = await connect();
   const { tools } = await client.listTools();
@@ -84,6 +108,7 @@ async function readOnly() {
   await call(client, "sirix_list_branches");
   const read = await call(client, "sirix_read_node");
   assert.deepEqual(read.value, { users: [{ name: "Alice" }, { name: "Bob" }] });
+  await askInSql(client, tools);
   await assert.rejects(
     client.callTool({ name: "sirix_insert", arguments: where }),
     (error) => error.code === -32602,
