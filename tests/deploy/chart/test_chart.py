@@ -27,6 +27,8 @@ LEAST = {"storaged": {"insecure": True},
          "gateway": {"callers": {"existingSecret": "c"}, "stateKey": {"existingSecret": "s"}}}
 ALONE = {"storaged": {"tls": {"existingSecret": "t", "clientCertificates": True},
                       "principals": {"existingSecret": "p"}}, "gateway": {"enabled": False}}
+GUARDED = {**ALONE, "operatorToken": {"existingSecret": "o"},
+           "backup": {"enabled": True, "databases": ["a"], "persistence": {"existingClaim": "b"}}}
 ALL = {
     "global": {"imageRegistry": "registry.example.com/x", "imagePullSecrets": [{"name": "pull"}]},
     "storaged": {
@@ -129,7 +131,7 @@ class Chart(unittest.TestCase):
 
     def test_every_manifest_fits_the_schema_and_the_type_of_its_kind(self):
         lines = []
-        for values, count in ((LEAST, 9), (ALONE, 6), (ALL, 17)):
+        for values, count in ((LEAST, 9), (ALONE, 5), (GUARDED, 7), (ALL, 17)):
             manifests = self.manifests(values)
             self.assertGreaterEqual(len(manifests), count)
             lines += [json.dumps(m) for m in manifests]
@@ -214,6 +216,21 @@ class Chart(unittest.TestCase):
         self.assertEqual(pod["initContainers"][0]["command"],
                          ["install", "-m", "0600", "/secret/state", "/etc/sirix/state/state"])
 
+    def test_who_calls_a_guarded_storage_shows_a_token_and_asks_for_its_certificate(self):
+        flags = "--storage rel-sirix-storaged:50051 --token-file /operator/token --tls-ca /tls/ca.crt"
+        manifests = self.manifests(GUARDED)
+        pods = dict(self.pods(manifests))
+        backup = pods["rel-sirix-backup"]
+        self.assertIn(flags + "\n", backup["containers"][0]["args"][0])
+        self.assertEqual(" ".join(pods["rel-sirix-test"]["containers"][0]["args"]), flags)
+        for spec in (backup, pods["rel-sirix-test"]):
+            mounts = {m["name"] for m in spec["containers"][0]["volumeMounts"]}
+            self.assertLessEqual({"operator", "tls"}, mounts)
+            self.assertEqual(mounts, {v["name"] for v in spec["volumes"]})
+        self.assertNotIn("rel-sirix-test", dict(self.pods(self.manifests(ALONE))))
+        for flag in ("--token-file", "--tls-ca", "--storage"):
+            self.assertIn(flag, run(os.path.join(BUILD, "bin", "sirixctl"), "status", "--help").stdout)
+
     def test_the_network_lets_in_who_must_come_in(self):
         manifests = self.manifests(ALL)
         storaged = self.one(manifests, "NetworkPolicy", "-storaged")["spec"]
@@ -244,7 +261,8 @@ class Chart(unittest.TestCase):
                 ({**LEAST, "gateway": {}}, "gateway.callers.existingSecret"),
                 ({**LEAST, "gateway": {"callers": {"existingSecret": "c"}}}, "gateway.stateKey"),
                 ({**ALONE, "gateway": {"enabled": True}}, "can show no token"),
-                ({**LEAST, "backup": {"enabled": True}}, "backup.persistence.existingClaim")):
+                ({**LEAST, "backup": {"enabled": True}}, "backup.persistence.existingClaim"),
+                ({**GUARDED, "operatorToken": {}}, "operatorToken.existingSecret")):
             self.assertIn(word, self.render(values, code=1))
 
     def values_check(self, values):
@@ -254,7 +272,7 @@ class Chart(unittest.TestCase):
                    os.path.join(CHART, "values.schema.json"), path)
 
     def test_the_schema_of_values_takes_the_right_ones_and_no_others(self):
-        for values in ({}, LEAST, ALONE, ALL):
+        for values in ({}, LEAST, ALONE, GUARDED, ALL):
             done = self.values_check(values)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for values in ({"storged": {}}, {"storaged": {"insecure": "yes"}},

@@ -54,6 +54,39 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
+{{- /* How sirixctl reaches storaged: flags, mounts and volumes. */ -}}
+{{- define "sirix.ctlFlags" -}}
+--storage {{ include "sirix.fullname" . }}-storaged:50051
+{{- if .Values.operatorToken.existingSecret }} --token-file /operator/token{{ end -}}
+{{- if .Values.storaged.tls.existingSecret }} --tls-ca /tls/ca.crt{{ end -}}
+{{- end -}}
+
+{{- define "sirix.ctlMounts" -}}
+{{- if .Values.operatorToken.existingSecret }}
+- {name: operator, mountPath: /operator, readOnly: true}
+{{- end }}
+{{- if .Values.storaged.tls.existingSecret }}
+- {name: tls, mountPath: /tls, readOnly: true}
+{{- end }}
+{{- end -}}
+
+{{- define "sirix.ctlVolumes" -}}
+{{- if .Values.operatorToken.existingSecret }}
+- name: operator
+  secret:
+    secretName: {{ .Values.operatorToken.existingSecret }}
+    defaultMode: 288
+{{- end }}
+{{- if .Values.storaged.tls.existingSecret }}
+- name: tls
+  secret:
+    secretName: {{ .Values.storaged.tls.existingSecret }}
+    defaultMode: 288
+    items:
+      - {key: ca.crt, path: ca.crt}
+{{- end }}
+{{- end -}}
+
 {{- /* What may not be left open, said before anything is made. */ -}}
 {{- define "sirix.check" -}}
 {{- $s := .Values.storaged -}}
@@ -71,6 +104,9 @@ capabilities:
 {{- end -}}
 {{- if and .Values.gateway.enabled (gt (int .Values.gateway.replicas) 1) (not .Values.gateway.stateKey.existingSecret) -}}
 {{- fail "gateway.stateKey.existingSecret is needed: all replicas must be able to open what one has sealed" -}}
+{{- end -}}
+{{- if and .Values.backup.enabled $s.principals.existingSecret (not .Values.operatorToken.existingSecret) -}}
+{{- fail "operatorToken.existingSecret is needed with backup.enabled and storaged.principals.existingSecret" -}}
 {{- end -}}
 {{- if and .Values.backup.enabled (or (not .Values.backup.persistence.existingClaim) (not .Values.backup.databases)) -}}
 {{- fail "backup.persistence.existingClaim and backup.databases are needed with backup.enabled" -}}
