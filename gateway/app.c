@@ -280,6 +280,10 @@ static int serve(const struct sirix_settings *settings, const struct sirix_mcp_r
         .directory = settings->database_path,
         .address = settings->storage,
         .read_only = settings->read_only,
+        .token_file = settings->token_file,
+        .tls_ca = settings->tls_ca,
+        .tls_cert = settings->tls_cert,
+        .tls_key = settings->tls_key,
     };
     struct sirix_gateway_backend *backend = NULL;
     struct sirix_probe *ops = NULL;

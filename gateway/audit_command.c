@@ -17,8 +17,7 @@
 enum { EXIT_USAGE = 2, EXIT_OPEN = 3, SETTLE_TIMEOUT_MS = 30 * 1000 };
 
 struct command {
-    const char *directory;
-    const char *address;
+    struct sirix_gateway_backend_options store;
     char *const *files;
     int file_count;
 };
@@ -31,8 +30,12 @@ static bool take(int argc, char *const *argv, struct command *out)
         return false;
     }
     for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
-        const char **where = strcmp(argv[at], "--database-path") == 0 ? &out->directory
-                             : strcmp(argv[at], "--storage") == 0     ? &out->address
+        const char **where = strcmp(argv[at], "--database-path") == 0 ? &out->store.directory
+                             : strcmp(argv[at], "--storage") == 0     ? &out->store.address
+                             : strcmp(argv[at], "--token-file") == 0  ? &out->store.token_file
+                             : strcmp(argv[at], "--tls-ca") == 0      ? &out->store.tls_ca
+                             : strcmp(argv[at], "--tls-cert") == 0    ? &out->store.tls_cert
+                             : strcmp(argv[at], "--tls-key") == 0     ? &out->store.tls_key
                                                                       : NULL;
         if (where == NULL || *where != NULL) {
             return false;
@@ -42,7 +45,7 @@ static bool take(int argc, char *const *argv, struct command *out)
     out->files = argv + at;
     out->file_count = argc - at;
     return out->file_count > 0 && argv[at][0] != '-' &&
-           (out->directory == NULL || out->address == NULL);
+           (out->store.directory == NULL || out->store.address == NULL);
 }
 
 /*
@@ -86,17 +89,13 @@ static enum sirix_status settle(struct sirix_gateway_backend *backend,
 /* How many of the writes without an outcome stay open. */
 static size_t settle_all(const struct command *command, const struct sirix_audit_check *check)
 {
-    const struct sirix_gateway_backend_options where = {
-        .directory = command->directory,
-        .address = command->address,
-    };
-    const bool has_store = command->directory != NULL || command->address != NULL;
+    const bool has_store = command->store.directory != NULL || command->store.address != NULL;
     struct sirix_gateway_backend *backend = NULL;
     struct sirix_error err = {0};
     size_t open = 0;
 
     if (has_store && check->intent_count != 0 &&
-        sirix_backend_start(&where, &backend, &err) != SIRIX_OK) {
+        sirix_backend_start(&command->store, &backend, &err) != SIRIX_OK) {
         (void)fprintf(stderr, "sirix-mcp: %s\n", err.text);
     }
     for (size_t i = 0; i < check->intent_count; i++) {

@@ -30,9 +30,16 @@ static enum sirix_status open_client(const struct sirix_gateway_backend_options 
         .client = {.client_name = "sirix-mcp"},
     };
 
-    return options->directory != NULL
-               ? sirix_embedded_open(options->directory, &embedded, out, err)
-               : sirix_client_open(options->address, &embedded.client, out, err);
+    const struct sirix_client_options remote = {
+        .client_name = "sirix-mcp",
+        .token_file = options->token_file,
+        .tls_ca = options->tls_ca,
+        .tls_cert = options->tls_cert,
+        .tls_key = options->tls_key,
+    };
+
+    return options->directory != NULL ? sirix_embedded_open(options->directory, &embedded, out, err)
+                                      : sirix_client_open(options->address, &remote, out, err);
 }
 
 /* Called while OPENING by the one who set that. */

@@ -21,6 +21,11 @@ struct sirix_gateway_backend_options {
     const char *directory; /* Of an embedded storaged, or */
     const char *address;   /* of a running one. One of the two; they must outlive the backend. */
     bool read_only;        /* Embedded: only the reader's socket is opened. */
+    /* Of a running one; files, NULL: none. As in struct sirix_client_options. */
+    const char *token_file;
+    const char *tls_ca;
+    const char *tls_cert;
+    const char *tls_key;
 };
 
 /* Starts opening. SIRIX_NO_MEMORY, SIRIX_IO. */

@@ -5,7 +5,6 @@
 
 enum { SHOWN_BYTES_MAX = 80 };
 
-/* offset SIZE_MAX: known, but of a later version. */
 struct flag {
     const char *name;
     const char *value; /* What the value is called; NULL: there is none. */
@@ -14,7 +13,6 @@ struct flag {
 };
 
 #define AT(field) offsetof(struct sirix_options, field)
-#define LATER     SIZE_MAX
 
 static const struct flag flags[] = {
     {"--database-path", "DIR", AT(database_path), "data folder; starts a storaged if none runs"},
@@ -24,16 +22,16 @@ static const struct flag flags[] = {
     {"--ready-fd", "FD", AT(ready_fd), "with --http: gets the URL as a line when it is served"},
     {"--ops", "HOST:PORT", AT(ops), "health and metrics there: /healthz/ready, /metrics"},
     {"--state-key-file", "FILE", AT(state_key_file), "key that seals what clients keep for us"},
+    {"--token-file", "FILE", AT(token_file), "with --storage: the token that is shown to it"},
+    {"--tls-ca", "FILE", AT(tls_ca), "with --storage: TLS; who signed its certificate, or system"},
+    {"--tls-cert", "FILE", AT(tls_cert), "with --storage: our certificate"},
+    {"--tls-key", "FILE", AT(tls_key), "with --storage: its key"},
     {"--callers-file", "FILE", AT(callers_file),
      "with --http: tokens of callers, and their rights"},
     {"--read-write", NULL, AT(read_write), "also list and call the tools that write"},
     {"--check-config", NULL, AT(check_config), "print the effective settings and end"},
     {"--version", NULL, AT(version), "print the version and end"},
     {"--help", NULL, AT(help), "print this and end"},
-    {"--token-file", "FILE", LATER, NULL},
-    {"--tls-ca", "FILE", LATER, NULL},
-    {"--tls-cert", "FILE", LATER, NULL},
-    {"--tls-key", "FILE", LATER, NULL},
 };
 
 static const struct flag *find(const char *argument, size_t len)
@@ -83,16 +81,9 @@ enum sirix_status sirix_options_parse(int argc, char *const *argv, struct sirix_
         const char *value = argument[len] == '=' ? argument + len + 1 : NULL;
         const struct flag *flag = find(argument, len);
 
-        if (flag == NULL && strncmp(argument, "--tls-", 6) == 0) {
-            return sirix_fail(err, SIRIX_INVALID, "%.*s is not in this version", SHOWN_BYTES_MAX,
-                              argument);
-        }
         if (flag == NULL) {
             return sirix_fail(err, SIRIX_INVALID, "unknown argument %.*s; --help lists them",
                               SHOWN_BYTES_MAX, argument);
-        }
-        if (flag->offset == LATER) {
-            return sirix_fail(err, SIRIX_INVALID, "%s is not in this version", flag->name);
         }
         if (flag->value == NULL && value != NULL) {
             return sirix_fail(err, SIRIX_INVALID, "%s takes no value", flag->name);
@@ -134,6 +125,20 @@ enum sirix_status sirix_options_settings(const struct sirix_options *options,
     if (options->state_key_file != NULL) {
         settings->state_key_file = options->state_key_file;
     }
+    const struct {
+        const char *given;
+        const char **to;
+    } credentials[] = {
+        {options->token_file, &settings->token_file},
+        {options->tls_ca, &settings->tls_ca},
+        {options->tls_cert, &settings->tls_cert},
+        {options->tls_key, &settings->tls_key},
+    };
+    for (size_t i = 0; i < sizeof(credentials) / sizeof(credentials[0]); i++) {
+        if (credentials[i].given != NULL) {
+            *credentials[i].to = credentials[i].given;
+        }
+    }
     if (options->callers_file != NULL) {
         settings->callers_file = options->callers_file;
     }
@@ -161,13 +166,11 @@ enum sirix_status sirix_options_print_help(struct sirix_buf *out, struct sirix_e
 
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]) && status == SIRIX_OK; i++) {
         const struct flag *flag = &flags[i];
-        if (flag->offset != LATER) {
-            size_t width = strlen(flag->name) + (flag->value == NULL ? 0 : strlen(flag->value) + 1);
-            status = sirix_buf_printf(out, err, "  %s%s%s%*s%s\n", flag->name,
-                                      flag->value == NULL ? "" : " ",
-                                      flag->value == NULL ? "" : flag->value,
-                                      width < 24 ? (int)(24 - width) : 1, "", flag->help);
-        }
+        size_t width = strlen(flag->name) + (flag->value == NULL ? 0 : strlen(flag->value) + 1);
+        status =
+            sirix_buf_printf(out, err, "  %s%s%s%*s%s\n", flag->name,
+                             flag->value == NULL ? "" : " ", flag->value == NULL ? "" : flag->value,
+                             width < 24 ? (int)(24 - width) : 1, "", flag->help);
     }
     if (status == SIRIX_OK) {
         status = sirix_buf_append_str(

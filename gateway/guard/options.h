@@ -20,6 +20,10 @@ struct sirix_options {
     const char *ops; /* Address of health and metrics. */
     const char *state_key_file;
     const char *callers_file;
+    const char *token_file; /* What is shown to storage; so the next three. */
+    const char *tls_ca;
+    const char *tls_cert;
+    const char *tls_key;
     bool read_write;
     bool check_config;
     bool version;

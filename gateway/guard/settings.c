@@ -82,8 +82,13 @@ const struct sirix_setting sirix_settings_table[] = {
      "one line a call, written before the answer"},
     {"auditLogPath", AT(audit_log_path), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
      "files of the audit log stand beside it; not given: DIR/audit/, with storage stderr"},
-    {"tokenFile", AT(token_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, false,
-     "token that is shown to the storaged at storage"},
+    {"tokenFile", AT(token_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "token that is shown to the storaged at storage; read again when the file changes"},
+    {"tlsCa", AT(tls_ca), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "TLS to storage, whose certificate these authorities (PEM), or those of the `system`, signed"},
+    {"tlsCert", AT(tls_cert), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "our certificate (PEM) for storage"},
+    {"tlsKey", AT(tls_key), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true, "its private key (PEM)"},
     {"sqlDefaultRows", AT(sql_default_rows), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER, true,
      "rows of an SQL answer"},
     {"sqlMaxRows", AT(sql_max_rows), "1000", 1, 100000, NULL, SIRIX_SETTING_NUMBER, true,
@@ -187,6 +192,13 @@ enum sirix_status sirix_settings_check(const struct sirix_settings *settings,
         return sirix_fail_reason(
             err, SIRIX_INVALID, SIRIX_REASON_FIELD_MISSING,
             "where is the data? Give --database-path DIR or --storage ADDRESS");
+    }
+    if (settings->storage == NULL && (settings->token_file != NULL || settings->tls_ca != NULL ||
+                                      settings->tls_cert != NULL || settings->tls_key != NULL)) {
+        return refuse("storage",
+                      "tokenFile, tlsCa, tlsCert and tlsKey are for a storaged at storage; at "
+                      "databasePath who may open the folder may do all",
+                      err);
     }
     enum sirix_status status = check_callers(settings, err);
     if (status != SIRIX_OK) {

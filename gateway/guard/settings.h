@@ -58,8 +58,10 @@ struct sirix_settings {
     bool confirm_writes;
     bool audit_log;
     const char *audit_log_path;
-    /* Not yet in force: read, checked, and warned about. */
-    const char *token_file;
+    const char *token_file; /* What is shown to storage; so the next three. */
+    const char *tls_ca;
+    const char *tls_cert;
+    const char *tls_key;
     uint64_t sql_default_rows;
     uint64_t sql_max_rows;
     uint64_t given; /* Bit i: key i of the table stood in the file. */

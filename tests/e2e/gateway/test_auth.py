@@ -7,6 +7,8 @@ import hashlib
 import http.client
 import json
 import os
+import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -394,6 +396,53 @@ class AccessTokens(AuthCase):
         self.assertEqual((told["method"], told["params"].get("uri")),
                          ("notifications/resources/updated", "sirix:///shop/orders/info"))
         connection.close()
+
+
+class Storage(Case):
+    """What the gateway itself shows to a storaged that knows its callers."""
+
+    def test_the_rights_of_its_token_are_the_store_s(self):
+        lines = []
+        for name, role in (("r7", "reader"), ("w7", "writer")):
+            lines.append(f"{name} {role} token=sha256:" +
+                         hashlib.sha256(f"{name}-token-0123456789".encode()).hexdigest())
+            os.chmod(self.file(name, f"{name}-token-0123456789\n"), 0o600)
+        principals = self.file("principals", "\n".join(lines) + "\n")
+        os.chmod(principals, 0o600)
+        self.store("shop/orders", '{"n":1}')
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = "127.0.0.1:%d" % free.getsockname()[1]
+        os.kill(self.daemon(), signal.SIGTERM)
+        while self.daemon() is not None:
+            time.sleep(0.01)
+        ready, told = os.pipe()
+        daemon = subprocess.Popen(
+            [os.path.join(os.path.dirname(PROGRAMS["sirixctl"]), "storaged"), "--data", self.data,
+             "--listen", address, "--principals", principals, "--ready-fd", str(told)],
+            pass_fds=[told], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        os.close(told)
+        with os.fdopen(ready) as file:
+            self.assertTrue(file.readline())
+
+        def gateway(*args):
+            one = self.start("--storage", address, "--read-write", *args)
+            one.initialize()
+            return one
+
+        nobody = gateway()
+        self.assertEqual(nobody.fail("sirix_list_databases")["status"], "unauthenticated")
+        reader = gateway("--token-file", os.path.join(self.dir, "r7"))
+        self.assertEqual(reader.call("sirix_read_node", **WHERE)["childCount"], 1)
+        self.assertEqual(reader.fail("sirix_insert", **WHERE, data={"x": 1})["status"],
+                         "permission")
+        writer = gateway("--token-file", os.path.join(self.dir, "w7"))
+        writer.call("sirix_insert", **WHERE, data={"x": 1})
+        history = writer.call("sirix_history", **WHERE)["revisions"]
+        self.assertEqual(history[0]["user"], "w7")
+        daemon.terminate()
+        self.assertEqual(daemon.wait(LIMIT_S), 0)
 
 
 class Start(AuthCase):

@@ -170,8 +170,8 @@ class Process(Case):
                 ([], "--database-path"), (["--read-wrote"], "--read-wrote"),
                 (["--database-path"], "needs a value"), (["--database-path", "--read-write"], "needs"),
                 (good + ["--storage", "unix:/x"], "exclude"), (good + good, "twice"),
-                (good + ["--token-file", "x"], "not in this version"),
-                (good + ["--tls-cert=x"], "not in this version"), (good + ["--read-write=no"], "value"),
+                (good + ["--token-file", "x"], "are for a storaged at storage"),
+                (good + ["--tls-cert=x"], "are for a storaged at storage"), (good + ["--read-write=no"], "value"),
                 (good + ["--config", "/does/not/exist"], "/does/not/exist"), (["stray"], "stray")]:
             done = self.run_mcp(*args)
             self.assertEqual((done.returncode, done.stdout), (2, b""), args)
@@ -223,7 +223,7 @@ class Process(Case):
     def test_help_and_version_go_to_stdout(self):
         done = self.run_mcp("--help")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        for word in ("--database-path", "maxResultBytes", "[not in this version]"):
+        for word in ("--database-path", "maxResultBytes", "--callers-file"):
             self.assertIn(word, done.stdout.decode())
         self.assertRegex(self.run_mcp("--version").stdout.decode(), r"^sirix-mcp \d+\.\d+\.\d+\n$")
 
