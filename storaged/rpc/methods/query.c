@@ -357,6 +357,16 @@ static enum sirix_status update_reply(struct sirix_rpc_call *call,
     return status == SIRIX_OK ? sirix_rpc_call_reply(call, &answer.base, err) : status;
 }
 
+/*
+ * The state lives until the answer has been taken, which may be long after: readers and turns are not
+ * held until then.
+ */
+static void update_close(struct update_state *state)
+{
+    sirix_query_update_close(state->update);
+    state->update = NULL;
+}
+
 static enum sirix_status update_run(struct sirix_rpc_call *call, struct update_state *state,
                                     struct sirix_error *err)
 {
@@ -364,7 +374,11 @@ static enum sirix_status update_run(struct sirix_rpc_call *call, struct update_s
     size_t count = 0;
     enum sirix_status status = sirix_query_update_run(state->update, &results, &count, err);
 
-    return status == SIRIX_OK ? update_reply(call, results, count, err) : status;
+    if (status == SIRIX_OK) {
+        status = update_reply(call, results, count, err);
+    }
+    update_close(state);
+    return status;
 }
 
 /* On another thread; the reference keeps the call there until this is over. */
@@ -402,7 +416,9 @@ static enum sirix_status update_preview(struct sirix_rpc_call *call, struct upda
     size_t count = 0;
 
     sirix_query_update_preview(state->update, &results, &count);
-    return update_reply(call, results, count, err);
+    enum sirix_status status = update_reply(call, results, count, err);
+    update_close(state);
+    return status;
 }
 
 static enum sirix_status update_start(struct sirix_rpc_call *call, void *state,
@@ -482,7 +498,7 @@ static enum sirix_status update_draining(struct sirix_rpc_call *call, void *stat
 
 static void update_ended(void *state)
 {
-    sirix_query_update_close(((struct update_state *)state)->update);
+    update_close(state);
 }
 
 const struct sirix_rpc_method sirix_rpc_query_methods[] = {

@@ -300,6 +300,21 @@ class Limits(Asking):
         self.until_alone()
 
 
+class Many(Asking):
+    def test_updates_that_are_answered_hold_no_readers(self):
+        """More at once than there are readers: each is done, or told that there is no room just now."""
+        name = self.resource('{"a":[%s]}' % ",".join(map(str, range(2000))))
+        calls = [self.client.UpdateQuery.future(
+            query=b"for $i in 0 to 99 return replace json value of $$.a[$i] with $i + 1",
+            dry_run=True, timeout=120, **self.of(name)) for _ in range(1500)]
+        full = [call.exception() for call in calls if call.exception() is not None]
+        self.assertLess(len(full), len(calls))
+        for failure in full:
+            self.assertEqual(failure.code().name, "RESOURCE_EXHAUSTED")
+            self.assertIn("streams read database", failure.details())
+        self.assertEqual(self.head(name), 1)
+
+
 class Scope(Asking):
     """What is outside a scope answers, word for word, as what is not there."""
 
