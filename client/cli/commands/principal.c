@@ -39,17 +39,27 @@ static enum sirix_status fail_errno(struct sirix_error *err, const char *doing, 
 static enum sirix_status read_file(const char *path, bool missing_too, char **out_text,
                                    struct sirix_error *err)
 {
+    char *bytes = NULL;
     size_t len = 0;
 
     if (missing_too && access(path, F_OK) != 0 && errno == ENOENT) {
         *out_text = calloc(1, 1);
         return *out_text == NULL ? sirix_fail(err, SIRIX_NO_MEMORY, "allocate a file") : SIRIX_OK;
     }
-    enum sirix_status status = sirixctl_read_file(path, FILE_BYTES_MAX, out_text, &len, err);
-    if (status == SIRIX_OK && strlen(*out_text) != len) {
-        free(*out_text);
-        status = sirix_fail(err, SIRIX_INVALID, "%s is no text", path);
+    enum sirix_status status = sirixctl_read_file(path, FILE_BYTES_MAX, &bytes, &len, err);
+    if (status != SIRIX_OK) {
+        return status;
     }
+    char *text = strndup(len == 0 ? "" : bytes, len);
+    if (text == NULL) {
+        status = sirix_fail(err, SIRIX_NO_MEMORY, "allocate a file");
+    } else if (strlen(text) != len) {
+        free(text);
+        status = sirix_fail(err, SIRIX_INVALID, "%s is no text", path);
+    } else {
+        *out_text = text;
+    }
+    free(bytes);
     return status;
 }
 

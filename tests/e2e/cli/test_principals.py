@@ -33,13 +33,13 @@ class Server(ctl.Folder):
             self.assertEqual(self.process.wait(ctl.LIMIT_S), 0)
         super().tearDown()
 
-    def start(self, *args, host="127.0.0.1"):
+    def start(self, *args):
         ready, write = os.pipe()
         log = os.path.join(self.dir, "log")
         with open(log, "wb") as out:
             self.process = subprocess.Popen(
                 [ctl.Programs.storaged, "--data", self.data, "--principals", self.principals,
-                 "--listen", host + ":0", "--ready-fd", str(write), *args], stderr=out,
+                 "--listen", "127.0.0.1:0", "--ready-fd", str(write), *args], stderr=out,
                 pass_fds=(write,))
         os.close(write)
         self.assertEqual(os.read(ready, 64), b"ready\n")
@@ -61,9 +61,8 @@ class Server(ctl.Folder):
     def token_file(self, token, name="token"):
         return self.file(name, token)
 
-    def at(self, *args, host="127.0.0.1", code=0, env=None, **more):
-        return self.run_ctl(*args, "--storage", "%s:%d" % (host, self.port), code=code, env=env,
-                            **more)
+    def at(self, *args, code=0, env=None):
+        return self.run_ctl(*args, "--storage", "127.0.0.1:%d" % self.port, code=code, env=env)
 
     def test_the_file_has_hashes_and_the_token_is_shown_once(self):
         token = self.principal("add", self.principals, "ci", "writer", "--databases", "shop,log-*",
@@ -88,6 +87,11 @@ class Server(ctl.Folder):
         self.start()
         self.principal("remove", self.principals, "ci")
         self.assertNotIn("ci", self.principal("list", self.principals))
+
+    def test_an_empty_file_is_filled(self):
+        self.file("principals", "")
+        self.principal("add", self.principals, "a", "reader")
+        self.assertRegex(self.text(), r"^a reader token=sha256:[0-9a-f]{64}\n$")
 
     def test_what_is_wrong_changes_nothing(self):
         with open(self.principals, "w") as file:
@@ -170,24 +174,24 @@ class Server(ctl.Folder):
 
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                 "-keyout", path("ca.key"), "-out", path("ca.pem"), "-days", "2", "-subj", "/CN=ca")
-        issue("server", "DNS:localhost")
+        issue("server", "IP:127.0.0.1")
         issue("client", "DNS:client.example.org")
         token = self.token_file(self.principal("add", self.principals, "ci", "writer"))
         self.principal("add", self.principals, "machine", "reader", "--certificate",
                        "dns:client.example.org")
         self.start("--tls-cert", path("server.pem"), "--tls-key", path("server.key"),
-                   "--tls-client-ca", path("ca.pem"), host="localhost")
+                   "--tls-client-ca", path("ca.pem"))
         pair = ("--tls-ca", path("ca.pem"), "--tls-cert", path("client.pem"), "--tls-key",
                 path("client.key"))
 
         def who(*args):
-            return json.loads(self.at("status", "--json", *args, host="localhost")[0])["principal"]
+            return json.loads(self.at("status", "--json", *args)[0])["principal"]
 
         self.assertEqual(who(*pair), "machine")
         self.assertEqual(who(*pair, "--token-file", token), "ci")
-        self.at("create", "db", *pair, host="localhost", code=77)
-        self.at("status", "--tls-ca", path("ca.pem"), "--timeout", "2", host="localhost", code=69)
-        self.at("status", "--timeout", "2", host="localhost", code=69)
+        self.at("create", "db", *pair, code=77)
+        self.at("status", "--tls-ca", path("ca.pem"), "--timeout", "2", code=69)
+        self.at("status", "--timeout", "2", code=69)
         with open(path("log")) as log:
             self.assertFalse(re.search(r"sirix_[0-9a-f]{8}", log.read()))
 

@@ -187,8 +187,6 @@ class Watching(case.DaemonCase):
         first = self.head(name) + 1
         slow = self.client.Watch(database=b"db", resource=name, timeout=WAIT)
         self.assertTrue(next(slow).HasField("start"))
-        size = lambda: sum(os.path.getsize(os.path.join(d, f)) for d, _, files in
-                           os.walk(self.daemon.folder) for f in files)
         message = "m" * 4000
         made = 1500  # Six megabytes: more than the connection takes in advance.
         before = self.client.Status().resident_bytes
@@ -196,8 +194,8 @@ class Watching(case.DaemonCase):
             self.apply(name, case.update(1, str(i + 1)),
                        options=case.pb.WriteOptions(message=message.encode()))
         grown = self.client.Status().resident_bytes - before
-        self.assertGreater(size(), 0)
-        self.assertLess(grown, 64 << 20)
+        if not os.environ.get("SIRIX_SANITIZED"):
+            self.assertLess(grown, 64 << 20)
         revisions, behind = [], []
         for part in slow:
             revisions += [e.revision.revision for e in part.events.events]

@@ -105,6 +105,7 @@ class Client:
             return raw(message, timeout=timeout, metadata=self.sent(metadata))
 
         call.raw = raw
+        call.request_name = method.input_type.name
         call.future = lambda timeout=WAIT, **fields: raw.future(request(**fields), timeout=timeout)
         return call
 
