@@ -46,22 +46,17 @@ static bool was_called(const struct sirix_metrics_method *method)
     return all != 0;
 }
 
+/* The codes that a method's calls ended with, and OK also where none did. */
 static void write_codes(struct sirix_exposition *exposition,
-                        const struct sirix_metrics_calls *calls)
+                        const struct sirix_metrics_method *method)
 {
     char labels[LABELS_BYTES];
 
-    sirix_exposition_family(exposition, "sirix_calls_total", "counter",
-                            "Calls ended, by method and code.");
-    for (size_t i = 0; i < calls->method_count; i++) {
-        const struct sirix_metrics_method *method = &calls->methods[i];
-        for (unsigned code = 0; code < SIRIX_METRICS_CODES; code++) {
-            if (method->codes[code] != 0 || (code == 0 && was_called(method))) {
-                (void)snprintf(labels, sizeof(labels), "{method=\"%s\",code=\"%s\"}", method->name,
-                               code_names[code]);
-                sirix_exposition_number(exposition, "sirix_calls_total", labels,
-                                        method->codes[code]);
-            }
+    for (unsigned code = 0; code < SIRIX_METRICS_CODES; code++) {
+        if (method->codes[code] != 0 || code == 0) {
+            (void)snprintf(labels, sizeof(labels), "{method=\"%s\",code=\"%s\"}", method->name,
+                           code_names[code]);
+            sirix_exposition_number(exposition, "sirix_calls_total", labels, method->codes[code]);
         }
     }
 }
@@ -71,7 +66,13 @@ static void write_calls(struct sirix_exposition *exposition,
 {
     char label[LABELS_BYTES];
 
-    write_codes(exposition, calls);
+    sirix_exposition_family(exposition, "sirix_calls_total", "counter",
+                            "Calls ended, by method and code.");
+    for (size_t i = 0; i < calls->method_count; i++) {
+        if (was_called(&calls->methods[i])) {
+            write_codes(exposition, &calls->methods[i]);
+        }
+    }
     sirix_exposition_family(exposition, "sirix_call_seconds", "histogram",
                             "From a call's arrival to its status, by method.");
     for (size_t i = 0; i < calls->method_count; i++) {

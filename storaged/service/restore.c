@@ -146,6 +146,32 @@ static void reserve_below(struct sirix_restore *restore, uint64_t next)
     }
 }
 
+/* Takes segments off the payload into a batch, as many as it holds; without those that are stored. */
+static enum sirix_status gather_segments(struct sirix_restore *restore, struct sirix_bytes *payload,
+                                         struct sirix_batch *batch, struct sirix_error *err)
+{
+    enum sirix_status status = SIRIX_OK;
+
+    while (status == SIRIX_OK && payload->len != 0 && batch->put_count < BATCH_ITEMS_MAX) {
+        struct sirix_segment_put *put = &restore->puts[batch->put_count];
+        bool stored = false;
+
+        if (!sirix_backup_take_segment(payload, &put->number, &put->bytes) ||
+            put->number <= restore->above) {
+            return sirix_fail(err, SIRIX_CORRUPT, "a segment that cannot be");
+        }
+        restore->above = put->number;
+        restore->segments++;
+        restore->segment_bytes += put->bytes.len;
+        status = sirix_segment_check(put->bytes, put->number, err);
+        if (status == SIRIX_OK) {
+            status = is_stored(restore, put->number, &stored, err);
+        }
+        batch->put_count += stored ? 0 : 1;
+    }
+    return status;
+}
+
 static enum sirix_status put_segments(struct sirix_restore *restore, struct sirix_bytes payload,
                                       struct sirix_error *err)
 {
@@ -154,22 +180,7 @@ static enum sirix_status put_segments(struct sirix_restore *restore, struct siri
 
     while (status == SIRIX_OK && payload.len != 0) {
         struct sirix_batch batch = {.puts = restore->puts, .is_checked = true};
-        while (status == SIRIX_OK && payload.len != 0 && batch.put_count < BATCH_ITEMS_MAX) {
-            struct sirix_segment_put *put = &restore->puts[batch.put_count];
-            bool stored = false;
-            if (!sirix_backup_take_segment(&payload, &put->number, &put->bytes) ||
-                put->number <= restore->above) {
-                return fail_at(restore, "a segment that cannot be", err);
-            }
-            restore->above = put->number;
-            restore->segments++;
-            restore->segment_bytes += put->bytes.len;
-            status = sirix_segment_check(put->bytes, put->number, &cause);
-            if (status == SIRIX_OK) {
-                status = is_stored(restore, put->number, &stored, &cause);
-            }
-            batch.put_count += stored ? 0 : 1;
-        }
+        status = gather_segments(restore, &payload, &batch, &cause);
         sirix_reader_yield(restore->reader);
         reserve_below(restore, restore->above + 1);
         if (status == SIRIX_OK && batch.put_count != 0) {
@@ -316,6 +327,34 @@ static enum sirix_status fill(struct sirix_restore *restore, size_t wanted,
     return status;
 }
 
+/* Takes what the present frame still needs of the piece, and the frame when it is whole. */
+static enum sirix_status feed_frame(struct sirix_restore *restore, struct sirix_bytes *piece,
+                                    struct sirix_error *err)
+{
+    enum sirix_backup_frame type = SIRIX_BACKUP_START;
+    struct sirix_error cause = {0};
+    size_t len = 0;
+
+    if (restore->frame.len < SIRIX_BACKUP_FRAME_HEADER_BYTES) {
+        enum sirix_status filled = fill(restore, SIRIX_BACKUP_FRAME_HEADER_BYTES, piece, err);
+        if (filled != SIRIX_OK || restore->frame.len < SIRIX_BACKUP_FRAME_HEADER_BYTES) {
+            return filled;
+        }
+    }
+    enum sirix_status status = sirix_backup_frame_read(restore->frame.data, &type, &len, &cause);
+    if (status != SIRIX_OK) {
+        return place_failure(restore, status, &cause, err);
+    }
+    len += SIRIX_BACKUP_FRAME_HEADER_BYTES;
+    status = fill(restore, len, piece, err);
+    if (status == SIRIX_OK && restore->frame.len == len) {
+        status = take_frame(restore, type, err);
+        restore->offset += len;
+        sirix_buf_clear(&restore->frame);
+    }
+    return status;
+}
+
 enum sirix_status sirix_restore_feed(struct sirix_restore *restore, struct sirix_bytes piece,
                                      struct sirix_error *err)
 {
@@ -323,35 +362,32 @@ enum sirix_status sirix_restore_feed(struct sirix_restore *restore, struct sirix
 
     restore->result.bytes += piece.len;
     while (status == SIRIX_OK && piece.len != 0) {
-        enum sirix_backup_frame type = SIRIX_BACKUP_START;
-        struct sirix_error cause = {0};
-        size_t len = 0;
-
-        if (restore->frame.len < SIRIX_BACKUP_FRAME_HEADER_BYTES) {
-            status = fill(restore, SIRIX_BACKUP_FRAME_HEADER_BYTES, &piece, err);
-            if (status != SIRIX_OK || restore->frame.len < SIRIX_BACKUP_FRAME_HEADER_BYTES) {
-                return status;
-            }
-        }
-        status = sirix_backup_frame_read(restore->frame.data, &type, &len, &cause);
-        if (status != SIRIX_OK) {
-            return place_failure(restore, status, &cause, err);
-        }
-        len += SIRIX_BACKUP_FRAME_HEADER_BYTES;
-        status = fill(restore, len, &piece, err);
-        if (status == SIRIX_OK && restore->frame.len == len) {
-            status = take_frame(restore, type, err);
-            restore->offset += len;
-            sirix_buf_clear(&restore->frame);
-            if (status == SIRIX_OK) {
-                status = sirix_cancel_check(restore->request.cancel, err);
-            }
+        status = feed_frame(restore, &piece, err);
+        if (status == SIRIX_OK) {
+            status = sirix_cancel_check(restore->request.cancel, err);
         }
     }
     return status;
 }
 
 /* --- The end ------------------------------------------------------------------------------------ */
+
+/* Takes rows off a piece into a batch, as many as it holds; the number of bytes taken. */
+static size_t gather_rows(struct sirix_restore *restore, struct sirix_bytes piece,
+                          struct sirix_batch *batch)
+{
+    size_t before = piece.len;
+
+    while (batch->ref_count < BATCH_ITEMS_MAX) {
+        struct sirix_ref_put *put = &restore->refs[batch->ref_count];
+        *put = (struct sirix_ref_put){.expect = SIRIX_REF_EXPECT_ANY};
+        if (!sirix_backup_take_row(&piece, &put->key, &put->value)) {
+            break;
+        }
+        batch->ref_count++;
+    }
+    return before - piece.len;
+}
 
 /* The rows of the last backup, and the bound of its numbers. */
 static enum sirix_status put_rows(struct sirix_restore *restore, struct sirix_error *err)
@@ -365,20 +401,12 @@ static enum sirix_status put_rows(struct sirix_restore *restore, struct sirix_er
         struct sirix_bytes piece = {.data = NULL, .len = 0};
         status = sirix_spool_read(&restore->rows, at, SIRIX_SPOOL_PIECE_BYTES, &restore->scratch,
                                   &piece, err);
-        size_t before = piece.len;
-        while (status == SIRIX_OK && batch.ref_count < BATCH_ITEMS_MAX) {
-            struct sirix_ref_put *put = &restore->refs[batch.ref_count];
-            *put = (struct sirix_ref_put){.expect = SIRIX_REF_EXPECT_ANY};
-            if (!sirix_backup_take_row(&piece, &put->key, &put->value)) {
-                break;
-            }
-            batch.ref_count++;
+        if (status != SIRIX_OK) {
+            return status;
         }
-        at += before - piece.len;
-        if (status == SIRIX_OK) {
-            status = batch.ref_count == 0 ? sirix_fail(err, SIRIX_INTERNAL, "a row passes a piece")
-                                          : commit_batch(restore, &batch, err);
-        }
+        at += gather_rows(restore, piece, &batch);
+        status = batch.ref_count == 0 ? sirix_fail(err, SIRIX_INTERNAL, "a row passes a piece")
+                                      : commit_batch(restore, &batch, err);
     }
     return status;
 }

@@ -278,42 +278,57 @@ struct files {
     struct sirixctl_progress progress;
 };
 
+/* The present file, opened if it is not; *out_len 0: it is at its end. */
+static enum sirix_status read_present(struct files *files, void *buffer, size_t capacity,
+                                      size_t *out_len, struct sirix_error *err)
+{
+    const char *path = files->paths[files->at];
+    ssize_t len = 0;
+
+    if (files->fd < 0) {
+        files->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (files->fd < 0) {
+        return fail_file(err, "open", path);
+    }
+    do {
+        if (!sirixctl_interrupt_wait_readable(files->fd)) {
+            return sirix_fail(err, SIRIX_CANCELLED, "the restore was interrupted");
+        }
+        len = read(files->fd, buffer, capacity);
+    } while (len < 0 && (errno == EINTR || errno == EAGAIN));
+    if (len < 0) {
+        return fail_file(err, "read", path);
+    }
+    *out_len = (size_t)len;
+    return SIRIX_OK;
+}
+
+static void close_present(struct files *files)
+{
+    if (files->fd >= 0 && files->fd != STDIN_FILENO) {
+        (void)close(files->fd);
+    }
+    files->fd = -1;
+}
+
 static enum sirix_status read_files(void *context, void *buffer, size_t capacity, size_t *out_len,
                                     struct sirix_error *err)
 {
     struct files *files = context;
+    size_t len = 0;
 
-    while (files->at < files->count) {
-        const char *path = files->paths[files->at];
-        ssize_t len = 0;
-
-        if (files->fd < 0) {
-            files->fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    for (; len == 0 && files->at < files->count; files->at += len == 0 ? 1 : 0) {
+        enum sirix_status status = read_present(files, buffer, capacity, &len, err);
+        if (status != SIRIX_OK) {
+            return status;
         }
-        if (files->fd < 0) {
-            return fail_file(err, "open", path);
+        if (len == 0) {
+            close_present(files);
         }
-        do {
-            if (!sirixctl_interrupt_wait_readable(files->fd)) {
-                return sirix_fail(err, SIRIX_CANCELLED, "the restore was interrupted");
-            }
-            len = read(files->fd, buffer, capacity);
-        } while (len < 0 && (errno == EINTR || errno == EAGAIN));
-        if (len < 0) {
-            return fail_file(err, "read", path);
-        }
-        if (len > 0) {
-            sirixctl_progress_add(&files->progress, (uint64_t)len);
-            *out_len = (size_t)len;
-            return SIRIX_OK;
-        }
-        if (files->fd != STDIN_FILENO) {
-            (void)close(files->fd);
-        }
-        files->fd = -1;
-        files->at++;
     }
-    *out_len = 0;
+    sirixctl_progress_add(&files->progress, len);
+    *out_len = len;
     return SIRIX_OK;
 }
 
@@ -411,9 +426,7 @@ static enum sirix_status run_restore(struct sirixctl *ctl, struct sirix_error *e
     status =
         sirix_client_restore(ctl->client, ctl->args.operands[0], &source, &ctl->call, &result, err);
     sirixctl_progress_stop(&files.progress);
-    if (files.fd >= 0 && files.fd != STDIN_FILENO) {
-        (void)close(files.fd);
-    }
+    close_present(&files);
     if (status != SIRIX_OK) {
         name_file(&files, err);
         return status;
