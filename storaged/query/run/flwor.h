@@ -85,6 +85,38 @@ enum sirix_status sirix_flwor_join_give(struct sirix_run *run, struct sirix_flwo
 
 /* Values that are equal have one hash: numbers of all kinds meet as doubles. */
 uint64_t sirix_join_hash(struct sirix_run *run, struct sirix_item key);
+/*
+ * The types that a key compares with, as a bit: a table is asked by its hash only for keys of the group
+ * that all of its keys have; others have to be compared one by one, for that is an error or depends on
+ * how they are rounded. null compares with everything: no bit.
+ */
+static inline uint64_t sirix_join_group(struct sirix_item key)
+{
+    switch ((enum sirix_item_kind)key.kind) {
+    case SIRIX_ITEM_NONE:
+    case SIRIX_ITEM_NULL:
+        return 0;
+    case SIRIX_ITEM_BIG_INTEGER:
+    case SIRIX_ITEM_DECIMAL:
+    case SIRIX_ITEM_BIG_DECIMAL:
+    case SIRIX_ITEM_DOUBLE:
+        return UINT64_C(1) << SIRIX_ITEM_INTEGER;
+    case SIRIX_ITEM_ANY_URI:
+        return UINT64_C(1) << SIRIX_ITEM_STRING;
+    case SIRIX_ITEM_SECONDS:
+    case SIRIX_ITEM_DURATION:
+        return UINT64_C(1) << SIRIX_ITEM_MONTHS;
+    case SIRIX_ITEM_DATETIME:
+        return UINT64_C(1) << (32 + sirix_type_primitive((enum sirix_type)key.type) -
+                               SIRIX_TYPE_DATE_TIME);
+    default:
+        return UINT64_C(1) << key.kind;
+    }
+}
+static inline bool sirix_join_differs(uint64_t groups, struct sirix_item key)
+{
+    return key.kind != SIRIX_ITEM_NULL && (groups & ~sirix_join_group(key)) != 0;
+}
 /* The key that an expression gives; *out_one false: there are several, or it is nothing that compares. */
 enum sirix_status sirix_join_key(struct sirix_run *run, const struct sirix_plan *plan,
                                  struct sirix_item *out, bool *out_one,

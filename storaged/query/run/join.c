@@ -22,6 +22,7 @@ struct sirix_flwor_join {
     struct bucket *table;
     size_t table_size; /* A power of two. */
     uint32_t *next;    /* Of the same hash, in order. */
+    uint64_t groups;   /* Of the keys. */
 };
 
 enum sirix_status sirix_flwor_join_new(struct sirix_run *run, const struct sirix_plan *clause,
@@ -154,6 +155,7 @@ static enum sirix_status hash_item(struct sirix_run *run, struct sirix_flwor_joi
     if (status == SIRIX_OK && keeps) {
         run->kept += sirix_item_has_memory(&key) ? 1 : 0;
         join->keys[index] = key;
+        join->groups |= sirix_join_group(key);
         put(join, sirix_join_hash(run, key), (uint32_t)index);
     }
     sirix_run_turn_end(run, &turn);
@@ -271,6 +273,10 @@ enum sirix_status sirix_flwor_join_give(struct sirix_run *run, struct sirix_flwo
 
     if (status == SIRIX_OK) {
         status = sirix_flwor_early_key(run, join->clause->outer_key, &key, &failed, err);
+    }
+    if (status == SIRIX_OK && key.kind != SIRIX_ITEM_NONE &&
+        sirix_join_differs(join->groups, key)) {
+        failed = true; /* The where finds out. */
     }
     if (status == SIRIX_OK && (join->given_up || failed)) {
         flwor->ask_of_items = true;

@@ -24,7 +24,8 @@ struct lookup {
     size_t count;
     uint32_t *first;
     uint32_t *last;
-    size_t size; /* A power of two. */
+    size_t size;     /* A power of two. */
+    uint64_t groups; /* Of the keys: sirix_join_group(). */
 };
 
 /* --- Which filters --------------------------------------------------------------------------------- */
@@ -116,6 +117,7 @@ static enum sirix_status take_object(struct sirix_sink *sink, struct sirix_run *
     if (key.kind != SIRIX_ITEM_NONE) {
         lookup->objects[lookup->count] = *item;
         lookup->hashes[lookup->count++] = sirix_join_hash(run, key);
+        lookup->groups |= sirix_join_group(key);
     }
     return SIRIX_OK;
 }
@@ -178,6 +180,7 @@ static enum sirix_status build(struct sirix_run *run, struct lookup *lookup,
     }
     lookup->tables++;
     lookup->count = 0;
+    lookup->groups = 0;
     if (status == SIRIX_OK) {
         status = allocate(run, lookup, size + 1, err);
     }
@@ -270,6 +273,9 @@ enum sirix_status sirix_run_lookup(struct sirix_run *run, const struct sirix_pla
     }
     if (status != SIRIX_OK || !lookup->built || !one) {
         return status;
+    }
+    if (key.kind != SIRIX_ITEM_NONE && sirix_join_differs(lookup->groups, key)) {
+        return SIRIX_OK;
     }
     *out_known = true;
     return key.kind == SIRIX_ITEM_NONE

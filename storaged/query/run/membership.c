@@ -137,6 +137,7 @@ static enum sirix_status build(struct sirix_run *run, struct sirix_membership *m
 
     for (size_t i = 0; i < count && !members->given_up; i++) {
         members->given_up = !hashes(&membership->items.items[i]);
+        members->groups |= sirix_join_group(membership->items.items[i]);
     }
     if (members->given_up) {
         return SIRIX_OK;
@@ -175,7 +176,7 @@ enum sirix_status sirix_membership_ask(struct sirix_run *run, struct sirix_membe
     if (members->slots == NULL) {
         status = build(run, membership, err);
     }
-    if (status != SIRIX_OK || members->given_up) {
+    if (status != SIRIX_OK || members->given_up || sirix_join_differs(members->groups, *atom)) {
         return status;
     }
     const uint64_t hash = sirix_join_hash(run, *atom);

@@ -21,6 +21,7 @@ struct sirix_members {
     unsigned tables;             /* Made so far. */
     bool given_up;               /* It holds what is equal in other ways than by hash. */
     struct sirix_member *slots;  /* NULL: not made. */
+    uint64_t groups;             /* Of the items: sirix_join_group(). */
     size_t size;                 /* A power of two. */
     struct sirix_sequence items; /* With slots: b, its arrays spread. */
 };
