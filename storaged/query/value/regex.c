@@ -8,7 +8,16 @@
 
 #include "query/value/regex_translate.h"
 
-enum { CACHED = 16, FIRST_PIECE = 1024, PIECE_MAX = 1 << 24, PIECE_NS = 500000 };
+enum {
+    CACHED = 16,
+    FIRST_PIECE = 1024,
+    PIECE_MAX = 1 << 24,
+    PIECE_NS = 500000,
+    STEPS_UNWATCHED =
+        10000,           /* Half a millisecond at most. More: with looks at the clock in between. */
+    CALLS_BETWEEN = 256, /* Of the watch; two looks are these apart. */
+    UNITS_BETWEEN = 256, /* Of work that they are. */
+};
 
 /* Where PCRE2's memory comes from, and the wish that was refused last. */
 struct regex_memory {
@@ -23,7 +32,11 @@ struct sirix_regex {
     bool is_literal;
     size_t groups;
     const uint8_t *parents;
+    struct sirix_bytes text; /* As PCRE2 has it. */
+    uint32_t options;
     pcre2_code *code;
+    pcre2_code
+        *watched; /* The same, which calls out at every item; NULL until one match takes long. */
     pcre2_match_data *match;
     pcre2_match_context *context;
     const struct regex_memory *match_memory; /* Where these two come from. */
@@ -84,9 +97,9 @@ static enum sirix_status no_memory(const struct regex_memory *memory, struct sir
                : sirix_fail(&err->base, SIRIX_NO_MEMORY, "no memory for a regular expression");
 }
 
-static enum sirix_status compile_code(struct sirix_regex *regex,
-                                      const struct sirix_regex_source *source,
-                                      struct sirix_query_error *err)
+/* Compiles the translated text. */
+static enum sirix_status compile_code(struct sirix_regex *regex, uint32_t more_options,
+                                      pcre2_code **out, struct sirix_query_error *err)
 {
     pcre2_general_context *general = pcre2_general_context_create(give, take_back, &regex->memory);
     pcre2_compile_context *context = general == NULL ? NULL : pcre2_compile_context_create(general);
@@ -97,12 +110,12 @@ static enum sirix_status compile_code(struct sirix_regex *regex,
         return no_memory(&regex->memory, err);
     }
     (void)pcre2_set_newline(context, PCRE2_NEWLINE_LF); /* Fails for a bad argument only. */
-    regex->code = pcre2_compile((PCRE2_SPTR)source->text.data, source->text.len, source->options,
-                                &code, &at, context);
-    if (regex->code == NULL && code == PCRE2_ERROR_HEAP_FAILED) {
+    *out = pcre2_compile((PCRE2_SPTR)regex->text.data, regex->text.len,
+                         regex->options | more_options, &code, &at, context);
+    if (*out == NULL && code == PCRE2_ERROR_HEAP_FAILED) {
         return no_memory(&regex->memory, err);
     }
-    if (regex->code == NULL) {
+    if (*out == NULL) {
         PCRE2_UCHAR why[128] = "";
 
         (void)pcre2_get_error_message(code, why, sizeof(why)); /* Cut is fine. */
@@ -128,7 +141,6 @@ static enum sirix_status make_match(struct regex_memory *memory, pcre2_match_dat
     if (match == NULL || context == NULL) {
         return no_memory(memory, err);
     }
-    (void)pcre2_set_match_limit(context, SIRIX_REGEX_STEPS_MAX);
     (void)pcre2_set_depth_limit(context, SIRIX_REGEX_DEPTH_MAX);
     (void)pcre2_set_heap_limit(context, SIRIX_REGEX_HEAP_KIB_MAX);
     *out_match = match;
@@ -156,6 +168,9 @@ static enum sirix_status compile(struct sirix_work *work, struct sirix_regex_cac
     if (status == SIRIX_OK) {
         status = sirix_arena_copy(arena, flags, &regex->flags, &err->base);
     }
+    if (status == SIRIX_OK) {
+        status = sirix_arena_copy(arena, source.text, &regex->text, &err->base);
+    }
     struct sirix_bytes parents = {.data = source.parents, .len = source.groups + 1};
     if (status == SIRIX_OK) {
         status = sirix_arena_copy(arena, parents, &parents, &err->base);
@@ -165,7 +180,8 @@ static enum sirix_status compile(struct sirix_work *work, struct sirix_regex_cac
         regex->groups = source.groups;
         regex->is_literal = source.is_literal;
         regex->memory.arena = arena;
-        status = compile_code(regex, &source, err);
+        regex->options = source.options;
+        status = compile_code(regex, 0, &regex->code, err);
     }
     if (status == SIRIX_OK && cache == NULL) {
         status = make_match(&regex->memory, &regex->match, &regex->context, err);
@@ -239,14 +255,68 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* One call of PCRE2: matches that begin in [from, last]. PCRE2's step limit is for each beginning. */
-static enum sirix_status match_some(struct sirix_regex *regex, struct sirix_bytes text, size_t from,
-                                    size_t last, bool *out_found, struct sirix_query_error *err)
+/* A match that takes long looks whether to go on. */
+struct watch {
+    struct sirix_work *work;
+    struct sirix_query_error *err;
+    enum sirix_status status;
+    uint32_t calls;
+};
+
+static int look(pcre2_callout_block *block, void *context)
+{
+    struct watch *watch = context;
+
+    (void)block;
+    if (++watch->calls % CALLS_BETWEEN != 0) {
+        return 0;
+    }
+    watch->status = sirix_work_tick(watch->work, UNITS_BETWEEN, watch->err);
+    return watch->status == SIRIX_OK ? 0 : PCRE2_ERROR_CALLOUT;
+}
+
+static int call_pcre(const struct sirix_regex *regex, const pcre2_code *code,
+                     struct sirix_bytes text, size_t from, uint32_t steps_max)
+{
+    (void)pcre2_set_match_limit(regex->context, steps_max);
+    return pcre2_match(code, text.len == 0 ? (PCRE2_SPTR) "" : text.data, text.len, from,
+                       PCRE2_NO_UTF_CHECK, regex->match, regex->context);
+}
+
+static enum sirix_status match_watched(struct sirix_work *work, struct sirix_regex *regex,
+                                       struct sirix_bytes text, size_t from, int *out_count,
+                                       struct sirix_query_error *err)
+{
+    struct watch watch = {.work = work, .err = err, .status = SIRIX_OK};
+    enum sirix_status status = SIRIX_OK;
+
+    if (regex->watched == NULL) {
+        status = compile_code(regex, PCRE2_AUTO_CALLOUT, &regex->watched, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    (void)pcre2_set_callout(regex->context, look, &watch);
+    *out_count = call_pcre(regex, regex->watched, text, from, SIRIX_REGEX_STEPS_MAX);
+    (void)pcre2_set_callout(regex->context, NULL, NULL);
+    return watch.status;
+}
+
+/* Matches that begin in [from, last]. PCRE2's step limit is for each beginning. */
+static enum sirix_status match_some(struct sirix_work *work, struct sirix_regex *regex,
+                                    struct sirix_bytes text, size_t from, size_t last,
+                                    bool *out_found, struct sirix_query_error *err)
 {
     (void)pcre2_set_offset_limit(regex->context, last);
-    int count = pcre2_match(regex->code, text.len == 0 ? (PCRE2_SPTR) "" : text.data, text.len,
-                            from, PCRE2_NO_UTF_CHECK, regex->match, regex->context);
+    int count = call_pcre(regex, regex->code, text, from, STEPS_UNWATCHED);
 
+    if (count == PCRE2_ERROR_MATCHLIMIT) {
+        enum sirix_status status = match_watched(work, regex, text, from, &count, err);
+
+        if (status != SIRIX_OK) {
+            return status;
+        }
+    }
     if (count == PCRE2_ERROR_MATCHLIMIT || count == PCRE2_ERROR_DEPTHLIMIT ||
         count == PCRE2_ERROR_HEAPLIMIT) {
         return sirix_query_fail_limit(err, "regex_steps",
@@ -277,7 +347,7 @@ enum sirix_status sirix_regex_match(struct sirix_work *work, struct sirix_regex 
         size_t last = text.len - from < piece ? text.len : from + piece;
         uint64_t start = text.len - from > FIRST_PIECE ? now_ns() : 0;
 
-        status = match_some(regex, text, from, last, &found, err);
+        status = match_some(work, regex, text, from, last, &found, err);
         if (status != SIRIX_OK || found || last == text.len) {
             break;
         }

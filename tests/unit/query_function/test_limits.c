@@ -158,6 +158,40 @@ static void strings_and_memory_have_named_limits(void **state)
     stage->bench->arena.limit_bytes = SIZE_MAX;
 }
 
+/* Says no at the third look. */
+static enum sirix_status cancel_soon(void *context, struct sirix_query_error *err)
+{
+    unsigned *looks = context;
+
+    return ++*looks < 3 ? SIRIX_OK : sirix_fail(&err->base, SIRIX_CANCELLED, "enough");
+}
+
+static void a_match_that_takes_long_is_cancelled_in_the_middle(void **state)
+{
+    struct stage *stage = *state;
+    struct sirix_work *work = &stage->bench->work;
+    struct sirix_regex *regex = NULL;
+    const size_t *spans = NULL;
+    unsigned looks = 0;
+    bool found = false;
+    char text[200];
+
+    memset(text, 'a', sizeof(text));
+    text[sizeof(text) - 1] = 'b';
+    assert_int_equal(
+        sirix_regex_get(work, text_of("^(a+)+$"), text_of(""), &regex, &stage->bench->err),
+        SIRIX_OK);
+    work->check = cancel_soon;
+    work->check_context = &looks;
+    /* All of it begins at one place. */
+    assert_int_equal(sirix_regex_match(work, regex,
+                                       (struct sirix_bytes){.data = text, .len = sizeof(text)}, 0,
+                                       &found, &spans, &stage->bench->err),
+                     SIRIX_CANCELLED);
+    assert_int_equal(looks, 3);
+    work->check = NULL;
+}
+
 static void a_regular_expression_that_explodes_ends_at_its_limit(void **state)
 {
     struct stage *stage = *state;
@@ -292,6 +326,7 @@ int main(void)
         WITH_STAGE(long_loops_look_at_the_deadline),
         WITH_STAGE(strings_and_memory_have_named_limits),
         WITH_STAGE(a_regular_expression_that_explodes_ends_at_its_limit),
+        WITH_STAGE(a_match_that_takes_long_is_cancelled_in_the_middle),
         WITH_STAGE(many_expressions_take_little_memory_each),
         WITH_STAGE(matches_far_into_a_long_text_are_found),
         cmocka_unit_test(every_function_is_in_the_reference),
