@@ -286,8 +286,8 @@ static enum sirix_status take_given(struct list_cursor *cursor, int number, sqli
             continue;
         }
         scan->is_given[i] = true;
-        scan->given[i] = sirix_sql_value_from(*values++);
-        if (scan->given[i].bytes.len != 0) {
+        status = sirix_sql_value_from(*values++, &scan->given[i], err);
+        if (status == SIRIX_OK && scan->given[i].bytes.len != 0) {
             status = sirix_arena_copy(&scan->session->arena, scan->given[i].bytes,
                                       &scan->given[i].bytes, err);
         }

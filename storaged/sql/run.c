@@ -324,11 +324,6 @@ static enum sirix_status give_columns(sqlite3_stmt *statement, const struct siri
     return sink->columns(sink->context, columns, (size_t)count, err);
 }
 
-static struct sirix_sql_value value_at(sqlite3_stmt *statement, int i)
-{
-    return sirix_sql_value_from(sqlite3_column_value(statement, i));
-}
-
 static enum sirix_status give_row(struct sirix_sql_session *session, sqlite3_stmt *statement,
                                   const struct sirix_sql_sink *sink, struct sirix_sql_value *values,
                                   uint64_t *bytes, struct sirix_sql_end *end,
@@ -343,7 +338,17 @@ static enum sirix_status give_row(struct sirix_sql_session *session, sqlite3_stm
         return SIRIX_OK;
     }
     for (int i = 0; i < count; i++) {
-        values[i] = value_at(statement, i);
+        enum sirix_status status =
+            sirix_sql_value_from(sqlite3_column_value(statement, i), &values[i], err);
+
+        if (status != SIRIX_OK) {
+            return status;
+        }
+        /* A cast makes text of any bytes; what is no text is given as what it is. */
+        if (values[i].kind == SIRIX_SQL_TEXT &&
+            !sirix_utf8_valid(values[i].bytes.data, values[i].bytes.len, NULL)) {
+            values[i].kind = SIRIX_SQL_BLOB;
+        }
         *bytes += values[i].bytes.len + SMALL_BYTES;
     }
     if (wanted->bytes_max != 0 && *bytes > wanted->bytes_max) {

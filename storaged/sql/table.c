@@ -206,9 +206,9 @@ static enum sirix_status take_filters(struct sirix_sql_table_cursor *cursor, con
             .numbers = strcmp(sirix_sql_type_declared(
                                   sirix_sql_type_name(table->shape->columns[column].kinds)),
                               "NUMERIC") == 0,
-            .with = sirix_sql_value_from(values[cursor->filter_count]),
         };
-        if (filter->with.kind == SIRIX_SQL_TEXT) {
+        status = sirix_sql_value_from(values[cursor->filter_count], &filter->with, err);
+        if (status == SIRIX_OK && filter->with.kind == SIRIX_SQL_TEXT) {
             sirix_buf_clear(kept);
             status = sirix_buf_append_bytes(kept, filter->with.bytes, err);
             filter->with.bytes = sirix_buf_view(kept);

@@ -236,7 +236,8 @@ bool sirix_sql_filter_passes(const struct sirix_sql_filter *filter,
     }
 }
 
-struct sirix_sql_value sirix_sql_value_from(sqlite3_value *value)
+enum sirix_status sirix_sql_value_from(sqlite3_value *value, struct sirix_sql_value *out_value,
+                                       struct sirix_error *err)
 {
     struct sirix_sql_value out = {.kind = SIRIX_SQL_NULL};
 
@@ -253,6 +254,9 @@ struct sirix_sql_value sirix_sql_value_from(sqlite3_value *value)
         out.kind = SIRIX_SQL_TEXT;
         out.bytes.data = sqlite3_value_text(value);
         out.bytes.len = (size_t)sqlite3_value_bytes(value);
+        if (out.bytes.data == NULL) {
+            return sirix_sql_no_memory(err);
+        }
         break;
     case SQLITE_BLOB:
         out.kind = SIRIX_SQL_BLOB;
@@ -262,5 +266,6 @@ struct sirix_sql_value sirix_sql_value_from(sqlite3_value *value)
     default:
         break;
     }
-    return out;
+    *out_value = out;
+    return SIRIX_OK;
 }

@@ -57,7 +57,8 @@ struct sirix_sql_filter {
 bool sirix_sql_filter_passes(const struct sirix_sql_filter *filter,
                              const struct sirix_sql_value *value);
 
-/* A value that SQLite gave, which stays alive as long as the copy. */
-struct sirix_sql_value sirix_sql_value_from(sqlite3_value *value);
+/* A value that SQLite gave, which stays alive as long as the copy. It may take memory to give a text. */
+enum sirix_status sirix_sql_value_from(sqlite3_value *value, struct sirix_sql_value *out_value,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
 #endif

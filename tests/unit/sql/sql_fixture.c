@@ -129,7 +129,9 @@ static void append(char *to, struct sirix_bytes bytes)
     const size_t room = SQL_FIXTURE_TEXT_BYTES - 1 - len;
     const size_t taken = bytes.len < room ? bytes.len : room;
 
-    memcpy(to + len, bytes.data, taken);
+    if (taken != 0) {
+        memcpy(to + len, bytes.data, taken);
+    }
     to[len + taken] = '\0';
 }
 

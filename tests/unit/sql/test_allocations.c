@@ -25,7 +25,7 @@ static enum sirix_status run_plain(struct sirix_error *err)
  * Lets each allocation from number first on fail. All statements begin with the
  * same ones, which make the connection: they are swept once.
  */
-static void sweep(const char *sql, enum sirix_status otherwise, int first)
+static void sweep(const char *sql, enum sirix_status otherwise, const char *rows, int first)
 {
     bool reached = true;
 
@@ -36,6 +36,9 @@ static void sweep(const char *sql, enum sirix_status otherwise, int first)
         if (status != otherwise && status != SIRIX_NO_MEMORY) {
             fail_msg("%s, allocation %d: %s: %s", sql, n, sirix_status_name(status),
                      fixture.err.text);
+        }
+        if (status == SIRIX_OK) {
+            assert_string_equal(fixture.rows, rows);
         }
     }
 }
@@ -76,7 +79,7 @@ static void every_allocation_of_a_statement_may_fail(void **state)
     const int first = MANY - atomic_exchange(&alloc_sweep_left, -1) - OF_A_STATEMENT;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sql_fixture_rows(&fixture, cases[i].sql, cases[i].rows);
-        sweep(cases[i].sql, SIRIX_OK, first);
+        sweep(cases[i].sql, SIRIX_OK, cases[i].rows, first);
         sql_fixture_rows(&fixture, cases[i].sql, cases[i].rows);
     }
 }
@@ -87,7 +90,7 @@ static void what_is_refused_is_refused_or_there_is_no_memory(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        sweep(refused[i], SIRIX_INVALID, 0);
+        sweep(refused[i], SIRIX_INVALID, "", 0);
     }
 }
 

@@ -59,6 +59,7 @@ static void values_keep_all_digits_and_nest_as_json(void **state)
                      "123456789012345678901234567890|text");
     sql_fixture_rows(f, "SELECT tags, json_extract(tags, '$[1]') FROM users WHERE name = 'Bo'",
                      "[\"x\",\"y\"]|y");
+    assert_int_equal(sql_fixture_run(f, "SELECT CAST(x'ff41' AS TEXT), 'a'"), SIRIX_OK);
     sql_fixture_rows(f, "SELECT json_object('t', tags) FROM users WHERE name = 'Bo'",
                      "{\"t\":[\"x\",\"y\"]}");
     sql_fixture_put(f, "db", "large", "[{\"i\":9223372036854775807},{\"i\":-9223372036854775808}]");
