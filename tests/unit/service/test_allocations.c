@@ -181,8 +181,8 @@ static enum sirix_status do_restore(struct sirix_error *err)
     enum sirix_status status = sirix_restore_open(&request, text("other"), &restore, err);
 
     if (status == SIRIX_OK) {
-        status = sirix_restore_feed(
-            restore, (struct sirix_bytes){.data = kept.bytes, .len = kept.len}, err);
+        status = sirix_restore_feed(restore,
+                                    (struct sirix_bytes){.data = kept.bytes, .len = kept.len}, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_restore_finish(restore, &result, err);
