@@ -2,7 +2,6 @@
  * The methods of the service on a call that is no call of gRPC: each is run with each of its allocations
  * failing, one after the other. It answers, or it fails with SIRIX_NO_MEMORY and has changed nothing.
  */
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +17,7 @@
 #include "rpc/methods/storage.h"
 #include "service/folder.h"
 #include "unit/base/alloc_sweep.h"
+#include "unit/rpc/fake_call.h"
 
 enum { ARENA_BYTES = 32 * 1024 * 1024, TURNS_MAX = 1000 };
 
@@ -25,162 +25,8 @@ enum { ARENA_BYTES = 32 * 1024 * 1024, TURNS_MAX = 1000 };
 #define PB_INIT(NAME) SIRIX__STORAGE__V1__##NAME##__INIT
 
 static char dir[64];
-static struct sirix_rpc_storage storage;
-static const struct sirix_principal tester = {.name = "tester", .role = SIRIX_ROLE_OPERATOR};
 
-/* --- A call in the place of the runtime's -------------------------------------------------------- */
-
-struct sirix_rpc_call {
-    struct sirix_arena arena;
-    struct sirix_cancel cancel;
-    const struct sirix_rpc_method *method;
-    bool ended;
-    bool written; /* A message is on its way. */
-    bool reads;
-    size_t messages;
-    size_t bytes;
-    bool woken; /* Under call_lock, as refs. */
-    size_t refs;
-};
-
-static pthread_mutex_t call_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t call_changed = PTHREAD_COND_INITIALIZER;
-
-static void send(struct sirix_rpc_call *call, const ProtobufCMessage *message)
-{
-    assert_false(call->ended);
-    assert_true(protobuf_c_message_check(message));
-    call->messages++;
-    call->bytes += protobuf_c_message_get_packed_size(message);
-}
-
-enum sirix_status sirix_rpc_call_reply(struct sirix_rpc_call *call, const ProtobufCMessage *message,
-                                       struct sirix_error *err)
-{
-    (void)err;
-    send(call, message);
-    call->ended = true;
-    return SIRIX_OK;
-}
-
-enum sirix_status sirix_rpc_call_write(struct sirix_rpc_call *call, const ProtobufCMessage *message,
-                                       struct sirix_error *err)
-{
-    (void)err;
-    send(call, message);
-    call->written = true;
-    return SIRIX_OK;
-}
-
-void sirix_rpc_call_end(struct sirix_rpc_call *call)
-{
-    call->ended = true;
-}
-
-void sirix_rpc_call_read(struct sirix_rpc_call *call)
-{
-    call->reads = true;
-}
-
-struct sirix_arena *sirix_rpc_call_arena(struct sirix_rpc_call *call)
-{
-    return &call->arena;
-}
-
-void sirix_rpc_call_keep_message(struct sirix_rpc_call *call)
-{
-    (void)call; /* The test's messages live as long as the call. */
-}
-
-void *sirix_rpc_call_context(struct sirix_rpc_call *call)
-{
-    (void)call;
-    return &storage;
-}
-
-const struct sirix_principal *sirix_rpc_call_principal(const struct sirix_rpc_call *call)
-{
-    (void)call;
-    return &tester;
-}
-
-const struct sirix_cancel *sirix_rpc_call_cancel(const struct sirix_rpc_call *call)
-{
-    return &call->cancel;
-}
-
-/* Every turn is free, so it is verify's thread that wakes and holds on to a call. */
-void sirix_rpc_call_wake(struct sirix_rpc_call *call)
-{
-    (void)pthread_mutex_lock(&call_lock);
-    call->woken = true;
-    (void)pthread_cond_signal(&call_changed);
-    (void)pthread_mutex_unlock(&call_lock);
-}
-
-void sirix_rpc_call_try_wake(struct sirix_rpc_call *call)
-{
-    (void)call;
-}
-
-void sirix_rpc_server_wake_path(struct sirix_rpc_server *server, const char *path)
-{
-    (void)server;
-    (void)path;
-}
-
-void sirix_rpc_call_ref(struct sirix_rpc_call *call)
-{
-    (void)pthread_mutex_lock(&call_lock);
-    call->refs++;
-    (void)pthread_mutex_unlock(&call_lock);
-}
-
-void sirix_rpc_call_unref(struct sirix_rpc_call *call)
-{
-    (void)pthread_mutex_lock(&call_lock);
-    assert_true(call->refs > 0);
-    call->refs--;
-    (void)pthread_cond_signal(&call_changed);
-    (void)pthread_mutex_unlock(&call_lock);
-}
-
-static void wait_for_wake(struct sirix_rpc_call *call)
-{
-    (void)pthread_mutex_lock(&call_lock);
-    while (!call->woken) {
-        (void)pthread_cond_wait(&call_changed, &call_lock);
-    }
-    call->woken = false;
-    (void)pthread_mutex_unlock(&call_lock);
-}
-
-static void wait_until_alone(const struct sirix_rpc_call *call)
-{
-    (void)pthread_mutex_lock(&call_lock);
-    while (call->refs != 0) {
-        (void)pthread_cond_wait(&call_changed, &call_lock);
-    }
-    (void)pthread_mutex_unlock(&call_lock);
-}
-
-uint64_t sirix_rpc_server_calls_running(const struct sirix_rpc_server *server)
-{
-    (void)server;
-    return 1;
-}
-
-uint64_t sirix_rpc_server_calls_total(const struct sirix_rpc_server *server)
-{
-    (void)server;
-    return 1;
-}
-
-bool sirix_rpc_server_draining(const struct sirix_rpc_server *server)
-{
-    (void)server;
-    return false;
-}
+/* --- Calls --------------------------------------------------------------------------------------- */
 
 static const struct sirix_rpc_method *find(const struct sirix_rpc_method *table, const char *name)
 {
@@ -226,14 +72,14 @@ static enum sirix_status run(const struct sirix_rpc_method *method,
             call.written = false;
             status = method->written(&call, state, err);
         } else {
-            wait_for_wake(&call);
+            sirix_fake_call_wait_for_wake(&call);
             status = method->woken(&call, state, err);
         }
     }
     if (method->ended != NULL) {
         method->ended(state);
     }
-    wait_until_alone(&call);
+    sirix_fake_call_wait_until_alone(&call);
     assert_true(status != SIRIX_OK || call.messages != 0);
     sirix_arena_deinit(&call.arena);
     free(state);
@@ -587,7 +433,7 @@ static int setup(void **state)
         return -1;
     }
     const struct sirix_service_options options = {.dir = dir};
-    enum sirix_status status = sirix_service_open(&options, &storage.service, &err);
+    enum sirix_status status = sirix_service_open(&options, &sirix_fake_storage.service, &err);
     if (status == SIRIX_OK) {
         status = import("r", "{\"users\":[{\"name\":\"a\"},{\"name\":\"b\",\"age\":7}],\"n\":1}",
                         false, &err);
@@ -606,7 +452,7 @@ static int teardown(void **state)
     struct sirix_folder *parent = NULL;
 
     (void)state;
-    sirix_service_close(storage.service);
+    sirix_service_close(sirix_fake_storage.service);
     int failed = sirix_folder_open("/", "tmp", &parent, NULL) != SIRIX_OK ||
                  sirix_folder_delete(parent, strrchr(dir, '/') + 1, NULL) != SIRIX_OK;
     sirix_folder_close(parent);
