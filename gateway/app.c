@@ -77,12 +77,6 @@ static int print_settings(const struct sirix_settings *settings)
 
 static void warn(const struct sirix_settings *settings)
 {
-    for (size_t i = 0; i < sirix_settings_count; i++) {
-        if ((settings->given >> i & 1) != 0 && !sirix_settings_table[i].is_in_force) {
-            sirix_log(SIRIX_LOG_WARN, "this key is accepted but not yet in force in this version",
-                      sirix_log_str("key", sirix_settings_table[i].key));
-        }
-    }
     if (!settings->read_only) {
         sirix_log_write(SIRIX_LOG_WARN, "WARN: MCP server running in read-write mode", NULL, 0);
     }

@@ -22,6 +22,27 @@ struct command {
     int file_count;
 };
 
+/* Where the value of a flag goes; NULL: there is no such flag. */
+static const char **find(struct command *command, const char *flag)
+{
+    struct sirix_gateway_backend_options *store = &command->store;
+    const struct {
+        const char *flag;
+        const char **to;
+    } flags[] = {
+        {"--database-path", &store->directory}, {"--storage", &store->address},
+        {"--token-file", &store->token_file},   {"--tls-ca", &store->tls_ca},
+        {"--tls-cert", &store->tls_cert},       {"--tls-key", &store->tls_key},
+    };
+
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        if (strcmp(flag, flags[i].flag) == 0) {
+            return flags[i].to;
+        }
+    }
+    return NULL;
+}
+
 static bool take(int argc, char *const *argv, struct command *out)
 {
     int at = 3;
@@ -30,13 +51,8 @@ static bool take(int argc, char *const *argv, struct command *out)
         return false;
     }
     for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
-        const char **where = strcmp(argv[at], "--database-path") == 0 ? &out->store.directory
-                             : strcmp(argv[at], "--storage") == 0     ? &out->store.address
-                             : strcmp(argv[at], "--token-file") == 0  ? &out->store.token_file
-                             : strcmp(argv[at], "--tls-ca") == 0      ? &out->store.tls_ca
-                             : strcmp(argv[at], "--tls-cert") == 0    ? &out->store.tls_cert
-                             : strcmp(argv[at], "--tls-key") == 0     ? &out->store.tls_key
-                                                                      : NULL;
+        const char **where = find(out, argv[at]);
+
         if (where == NULL || *where != NULL) {
             return false;
         }

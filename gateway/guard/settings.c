@@ -10,88 +10,86 @@
 
 #define AT(field) offsetof(struct sirix_settings, field)
 
-/* No `false` but in the last columns: what is not in force is warned about when it is given. */
 const struct sirix_setting sirix_settings_table[] = {
-    {"name", AT(name), "\"sirix-mcp\"", 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"name", AT(name), "\"sirix-mcp\"", 0, 0, NULL, SIRIX_SETTING_TEXT,
      "name that the server gives itself"},
-    {"version", AT(version), "\"" SIRIX_VERSION "\"", 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"version", AT(version), "\"" SIRIX_VERSION "\"", 0, 0, NULL, SIRIX_SETTING_TEXT,
      "version that the server gives itself"},
-    {"transport", AT(transport), "\"stdio\"", 0, 0, "stdio|http", SIRIX_SETTING_TEXT, true,
+    {"transport", AT(transport), "\"stdio\"", 0, 0, "stdio|http", SIRIX_SETTING_TEXT,
      "how clients connect"},
-    {"databasePath", AT(database_path), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"databasePath", AT(database_path), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "data folder; a storaged is started there if none runs"},
-    {"storage", AT(storage), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"storage", AT(storage), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "address of a running storaged instead: unix:PATH or HOST:PORT"},
-    {"readOnly", AT(read_only), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
+    {"readOnly", AT(read_only), "true", 0, 0, NULL, SIRIX_SETTING_BOOL,
      "list and call only the tools that read, over the reader's socket"},
-    {"allowDatabases", AT(access.allow_databases), NULL, 0, 0, NULL, SIRIX_SETTING_NAMES, true,
+    {"allowDatabases", AT(access.allow_databases), NULL, 0, 0, NULL, SIRIX_SETTING_NAMES,
      "only these databases; exact names or `*`"},
-    {"denyDatabases", AT(access.deny_databases), NULL, 0, 0, NULL, SIRIX_SETTING_NAMES, true,
+    {"denyDatabases", AT(access.deny_databases), NULL, 0, 0, NULL, SIRIX_SETTING_NAMES,
      "never these databases; wins over every other list"},
-    {"allowResources", AT(access.rules), NULL, 0, 0, NULL, SIRIX_SETTING_RULES, true,
+    {"allowResources", AT(access.rules), NULL, 0, 0, NULL, SIRIX_SETTING_RULES,
      "for a database: only these of its resources; `[]` is none"},
-    {"allowBranches", AT(access.allow_branches), NULL, 0, 0, NULL, SIRIX_SETTING_NAMES, true,
+    {"allowBranches", AT(access.allow_branches), NULL, 0, 0, NULL, SIRIX_SETTING_NAMES,
      "only these branches may be written to; exact names or `*`"},
-    {"maxResultSize", AT(max_result_size), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER, true,
+    {"maxResultSize", AT(max_result_size), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER,
      "items in one answer"},
     {"maxResultBytes", AT(max_result_bytes), "40960", 4096, 1048576, NULL, SIRIX_SETTING_NUMBER,
-     true, "bytes of JSON in one answer"},
+     "bytes of JSON in one answer"},
     {"maxStringValueLength", AT(max_string_value_length), "4096", 16, 65536, NULL,
-     SIRIX_SETTING_NUMBER, true, "code points of one string in an answer"},
-    {"sanitizeOutput", AT(sanitize_output), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
+     SIRIX_SETTING_NUMBER, "code points of one string in an answer"},
+    {"sanitizeOutput", AT(sanitize_output), "true", 0, 0, NULL, SIRIX_SETTING_BOOL,
      "make invisible and direction-changing characters visible"},
     {"maxCallsPerMinute", AT(max_calls_per_minute), "600000", 1, 6000000, NULL,
-     SIRIX_SETTING_NUMBER, true, "calls of tools that one caller may make"},
+     SIRIX_SETTING_NUMBER, "calls of tools that one caller may make"},
     {"maxConcurrentCalls", AT(max_concurrent_calls), "256", 1, 10000, NULL, SIRIX_SETTING_NUMBER,
-     true, "calls of tools of one caller that may run at once"},
-    {"queryTimeoutMs", AT(query_timeout_ms), "30000", 1, 600000, NULL, SIRIX_SETTING_NUMBER, true,
+     "calls of tools of one caller that may run at once"},
+    {"queryTimeoutMs", AT(query_timeout_ms), "30000", 1, 600000, NULL, SIRIX_SETTING_NUMBER,
      "milliseconds that one reading call may take"},
-    {"writeTimeoutMs", AT(write_timeout_ms), "5000", 1, 600000, NULL, SIRIX_SETTING_NUMBER, true,
+    {"writeTimeoutMs", AT(write_timeout_ms), "5000", 1, 600000, NULL, SIRIX_SETTING_NUMBER,
      "milliseconds that one writing call may take, its wait in the queue included"},
     {"toolNames", AT(tool_names), "\"underscore\"", 0, 0, "underscore|dotted", SIRIX_SETTING_TEXT,
-     true, "spelling of the names that are listed; both can be called"},
-    {"httpListen", AT(http_listen), "\"127.0.0.1:8760\"", 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+     "spelling of the names that are listed; both can be called"},
+    {"httpListen", AT(http_listen), "\"127.0.0.1:8760\"", 0, 0, NULL, SIRIX_SETTING_TEXT,
      "address of the HTTP transport"},
-    {"httpHosts", AT(http_hosts), NULL, 0, 0, NULL, SIRIX_SETTING_TEXTS, true,
+    {"httpHosts", AT(http_hosts), NULL, 0, 0, NULL, SIRIX_SETTING_TEXTS,
      "more names by which clients may call it, in Host and Origin"},
-    {"httpTlsCert", AT(http_tls_cert), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"httpTlsCert", AT(http_tls_cert), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "certificate chain (PEM) of the HTTP transport, which then speaks TLS alone"},
-    {"httpTlsKey", AT(http_tls_key), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
-     "its private key (PEM)"},
-    {"httpPlain", AT(http_plain), "false", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
+    {"httpTlsKey", AT(http_tls_key), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, "its private key (PEM)"},
+    {"httpPlain", AT(http_plain), "false", 0, 0, NULL, SIRIX_SETTING_BOOL,
      "beyond loopback without TLS: what stands in front of it speaks TLS"},
-    {"publicUrl", AT(public_url), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"publicUrl", AT(public_url), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "URL of the endpoint as clients know it: https://mcp.example.com/mcp"},
-    {"callersFile", AT(callers_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"callersFile", AT(callers_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "static tokens of callers over HTTP, and their rights"},
-    {"oauthIssuer", AT(oauth_issuer), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"oauthIssuer", AT(oauth_issuer), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "authorization server whose access tokens are taken, as their `iss` names it"},
-    {"oauthJwksUrl", AT(oauth_jwks_url), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"oauthJwksUrl", AT(oauth_jwks_url), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "where its keys are: https, or http of this machine"},
-    {"oauthAudience", AT(oauth_audience), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"oauthAudience", AT(oauth_audience), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "whom its tokens must be for; not given: publicUrl"},
-    {"stateKeyFile", AT(state_key_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"stateKeyFile", AT(state_key_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "key that seals what clients keep for us; two lines while it is changed"},
-    {"confirmDestructive", AT(confirm_destructive), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
+    {"confirmDestructive", AT(confirm_destructive), "true", 0, 0, NULL, SIRIX_SETTING_BOOL,
      "ask before destructive calls"},
-    {"confirm", AT(confirm), NULL, 0, 0, "two-step|elicit-only", SIRIX_SETTING_TEXT, true,
+    {"confirm", AT(confirm), NULL, 0, 0, "two-step|elicit-only", SIRIX_SETTING_TEXT,
      "where the client cannot ask; not given: two-step on stdio, elicit-only over HTTP"},
-    {"confirmWrites", AT(confirm_writes), "false", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
+    {"confirmWrites", AT(confirm_writes), "false", 0, 0, NULL, SIRIX_SETTING_BOOL,
      "ask before insert and update too"},
-    {"auditLog", AT(audit_log), "true", 0, 0, NULL, SIRIX_SETTING_BOOL, true,
+    {"auditLog", AT(audit_log), "true", 0, 0, NULL, SIRIX_SETTING_BOOL,
      "one line a call, written before the answer"},
-    {"auditLogPath", AT(audit_log_path), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"auditLogPath", AT(audit_log_path), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "files of the audit log stand beside it; not given: DIR/audit/, with storage stderr"},
-    {"tokenFile", AT(token_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"tokenFile", AT(token_file), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "token that is shown to the storaged at storage; read again when the file changes"},
-    {"tlsCa", AT(tls_ca), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"tlsCa", AT(tls_ca), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "TLS to storage, whose certificate these authorities (PEM), or those of the `system`, signed"},
-    {"tlsCert", AT(tls_cert), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true,
+    {"tlsCert", AT(tls_cert), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT,
      "our certificate (PEM) for storage"},
-    {"tlsKey", AT(tls_key), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, true, "its private key (PEM)"},
-    {"sqlDefaultRows", AT(sql_default_rows), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER, true,
+    {"tlsKey", AT(tls_key), NULL, 0, 0, NULL, SIRIX_SETTING_TEXT, "its private key (PEM)"},
+    {"sqlDefaultRows", AT(sql_default_rows), "100", 1, 10000, NULL, SIRIX_SETTING_NUMBER,
      "rows of an SQL answer"},
-    {"sqlMaxRows", AT(sql_max_rows), "1000", 1, 100000, NULL, SIRIX_SETTING_NUMBER, true,
+    {"sqlMaxRows", AT(sql_max_rows), "1000", 1, 100000, NULL, SIRIX_SETTING_NUMBER,
      "rows that a call may ask for"},
 };
 const size_t sirix_settings_count = sizeof(sirix_settings_table) / sizeof(sirix_settings_table[0]);
@@ -117,7 +115,6 @@ enum sirix_status sirix_settings_init(struct sirix_settings *settings, struct si
             status = set_default(settings, &tree, &sirix_settings_table[i], err);
         }
     }
-    settings->given = 0;
     if (status != SIRIX_OK) {
         sirix_settings_deinit(settings);
     }
@@ -369,9 +366,8 @@ static enum sirix_status print_row(struct sirix_buf *out, const struct sirix_set
         status = print_limits(out, setting, err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_buf_printf(out, err, " | %s%s%s | %s | %s |\n", is_plain ? "" : "`",
-                                  value == NULL ? "–" : value, is_plain ? "" : "`",
-                                  setting->is_in_force ? "yes" : "not yet", setting->help);
+        status = sirix_buf_printf(out, err, " | %s%s%s | %s |\n", is_plain ? "" : "`",
+                                  value == NULL ? "–" : value, is_plain ? "" : "`", setting->help);
     }
     return status;
 }
@@ -379,9 +375,7 @@ static enum sirix_status print_row(struct sirix_buf *out, const struct sirix_set
 enum sirix_status sirix_settings_print_docs(struct sirix_buf *out, struct sirix_error *err)
 {
     enum sirix_status status = sirix_buf_append_str(
-        out,
-        "| key | type | default | in force | what it does |\n| --- | --- | --- | --- | --- |\n",
-        err);
+        out, "| key | type | default | what it does |\n| --- | --- | --- | --- |\n", err);
 
     for (size_t i = 0; i < sirix_settings_count && status == SIRIX_OK; i++) {
         status = print_row(out, &sirix_settings_table[i], err);
@@ -396,11 +390,10 @@ enum sirix_status sirix_settings_print_help(struct sirix_buf *out, struct sirix_
     for (size_t i = 0; i < sirix_settings_count && status == SIRIX_OK; i++) {
         const struct sirix_setting *setting = &sirix_settings_table[i];
 
-        status = sirix_buf_printf(out, err, "  %-21s %s%s%s%s%s\n", setting->key, setting->help,
+        status = sirix_buf_printf(out, err, "  %-21s %s%s%s%s\n", setting->key, setting->help,
                                   setting->default_text == NULL ? "" : " (",
                                   setting->default_text == NULL ? "" : setting->default_text,
-                                  setting->default_text == NULL ? "" : ")",
-                                  setting->is_in_force ? "" : " [not in this version]");
+                                  setting->default_text == NULL ? "" : ")");
     }
     return status;
 }

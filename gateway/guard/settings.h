@@ -1,9 +1,8 @@
 /*
  * What the gateway is told at start: the file of --config, {"server": {...}}, and flags, which win.
  *
- * One table in settings.c says everything about a key: its name, type, default, limits, whether it
- * is in force in this version, and a line for people. Reading, --help, --check-config and the table
- * of docs/mcp.md come from it.
+ * One table in settings.c says everything about a key: its name, type, default, limits, and a line
+ * for people. Reading, --help, --check-config and the table of docs/mcp.md come from it.
  *
  * Strict     An unknown key, a wrong type, a value outside its limits, a name given twice and two
  *            settings that exclude each other are SIRIX_INVALID with one sentence that names the key.
@@ -64,7 +63,6 @@ struct sirix_settings {
     const char *tls_key;
     uint64_t sql_default_rows;
     uint64_t sql_max_rows;
-    uint64_t given; /* Bit i: key i of the table stood in the file. */
 };
 
 enum sirix_setting_type {
@@ -84,7 +82,6 @@ struct sirix_setting {
     uint64_t max;
     const char *choices; /* Of texts: the allowed ones, separated by `|`; NULL: any. */
     enum sirix_setting_type type;
-    bool is_in_force;
     const char *help;
 };
 

@@ -236,9 +236,6 @@ enum sirix_status sirix_setting_read(struct sirix_settings *settings,
             sirix_setting_read_access(&settings->arena, value, &settings->access, &is_known, err);
         break;
     }
-    if (status == SIRIX_OK) {
-        settings->given |= UINT64_C(1) << (setting - sirix_settings_table);
-    }
     return status;
 }
 

@@ -5,7 +5,7 @@
 #include "guard/settings.h"
 #include "json/tree.h"
 
-/* Checks the value against the table and takes it over, with its bit in given. */
+/* Checks the value against the table and takes it over. */
 enum sirix_status sirix_setting_read(struct sirix_settings *settings,
                                      const struct sirix_setting *setting,
                                      const struct sirix_json_node *value,
