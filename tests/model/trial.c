@@ -83,6 +83,7 @@ void trial_open_database(struct trial *trial, uint64_t seed, bool create)
 {
     struct sirix_database_options options = {.backend = open_backend(trial, seed, create),
                                              .pool = trial->pool,
+                                             .clock = &trial->clock,
                                              .dir = trial->durable ? trial->dir : NULL};
     struct sirix_recovery recovery = {0};
     struct sirix_error err = {0};
@@ -253,8 +254,11 @@ void trial_note_write(struct trial *trial, struct trial_branch *branch, bool don
         trial_say(trial, "it was %s", done ? "done" : "not done");
     }
     if (done) {
-        trial_set_head(branch, note_revision(trial, published, branch->head, root));
+        uint64_t head_before = branch->head;
+
+        trial_set_head(branch, note_revision(trial, published, head_before, root));
         use_keys_of(trial, root);
+        trial_note_moment(trial, branch, published, head_before);
     }
     if (!trial->over) {
         trial_open_branch(trial, branch, &view);
@@ -356,7 +360,7 @@ void trial_reopen(struct trial *trial)
 
 static void step(struct trial *trial)
 {
-    switch (trial_random(trial, 24)) {
+    switch (trial_random(trial, 28)) {
     case 0:
     case 1:
     case 2:
@@ -384,6 +388,14 @@ static void step(struct trial *trial)
     case 10:
         trial_import_step(trial);
         break;
+    case 11:
+    case 12:
+    case 13:
+        trial_time_step(trial);
+        break;
+    case 14:
+        trial_rebase_step(trial);
+        break;
     default:
         commit_step(trial);
         break;
@@ -409,6 +421,7 @@ static void check_everything(struct trial *trial)
     for (size_t i = 0; i < trial->revision_count; i++) {
         check_revision(trial, &trial->revisions[i]);
     }
+    trial_check_moments(trial);
     for (size_t i = 0; i < trial->branch_count && !trial->over; i++) {
         trial_open_branch(trial, &trial->branches[i], &view);
         model_compare(&view, trial->reader, trial->branches[i].root, NULL);
@@ -429,6 +442,7 @@ void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
     (void)snprintf(trial.dir, sizeof(trial.dir), "/tmp/sirix-model-XXXXXX");
     MODEL_CHECK(!trial.durable || mkdtemp(trial.dir) != NULL, "no folder");
     must(sirix_committer_pool_start(1, &trial.pool, &err), &err, "pool");
+    trial_clock_start(&trial);
     trial_open_database(&trial, seed, true);
     (void)snprintf(trial.branches[0].name, sizeof(trial.branches[0].name), "main");
     trial.branch_count = 1;

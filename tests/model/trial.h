@@ -5,6 +5,9 @@
 #ifndef SIRIX_TESTS_MODEL_TRIAL_H
 #define SIRIX_TESTS_MODEL_TRIAL_H
 
+#include <stdatomic.h>
+
+#include "base/clock.h"
 #include "base/map.h"
 #include "model/model.h"
 
@@ -26,6 +29,17 @@ struct trial_branch {
     uint64_t head;
     uint64_t base;           /* The revision that it was made at. */
     struct model_node *root; /* Of its head. */
+    uint64_t life;           /* Of all branches of all names. */
+    int64_t expires_us;      /* 0: never. */
+};
+
+/* When a revision was made on a branch. */
+struct trial_moment {
+    char name[16];
+    uint64_t life;
+    int64_t time_us;
+    uint64_t revision;
+    uint64_t before; /* The head until then. */
 };
 
 struct trial_label {
@@ -62,6 +76,11 @@ struct trial {
     struct trial_grave graves[64];
     size_t grave_count;
     size_t comparison_count; /* Each has a branch of its own name. */
+    struct sirix_clock clock;
+    _Atomic int64_t now_us; /* What it says. */
+    struct trial_moment moments[64];
+    size_t moment_count;
+    uint64_t lives;
 
     /* The edit in progress. */
     struct sirix_edit *edit;
@@ -111,6 +130,14 @@ bool trial_settle(struct trial *trial);
 /* Labels and branches: made, moved, deleted, promoted, listed (trial_labels.c). */
 void trial_branch_step(struct trial *trial);
 void trial_snapshot_step(struct trial *trial);
+/* Time (trial_times.c): views as of then, branches that expire; and an edit that its branch overtakes. */
+void trial_clock_start(struct trial *trial);
+int64_t trial_any_expiry(struct trial *trial);
+void trial_note_moment(struct trial *trial, const struct trial_branch *branch, uint64_t revision,
+                       uint64_t before);
+void trial_check_moments(struct trial *trial);
+void trial_time_step(struct trial *trial);
+void trial_rebase_step(struct trial *trial);
 /* An import over what is there, or one that ends badly (trial_import.c). */
 void trial_import_step(struct trial *trial);
 

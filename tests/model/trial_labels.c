@@ -186,6 +186,7 @@ static void create_branch(struct trial *trial)
     struct sirix_error err = {0};
     struct sirix_view view;
     char name[16];
+    int64_t expires_us = 0;
     bool done = false;
 
     (void)snprintf(name, sizeof(name), "b%" PRIu64, trial_random(trial, BRANCH_NAMES));
@@ -193,18 +194,22 @@ static void create_branch(struct trial *trial)
     if (branch == NULL && trial->branch_count == TRIAL_BRANCHES_MAX) {
         return;
     }
-    trial_say(trial, "branch %s at revision %" PRIu64, name, from->number);
+    expires_us = trial_any_expiry(trial);
+    trial_say(trial, "branch %s at revision %" PRIu64 "%s", name, from->number,
+              expires_us == 0 ? "" : ", for a while");
     trial_open_view(trial, &spec, &view);
     trial_arm(trial);
-    done = was_done(trial, sirix_branch_create(&view, operation_bytes(name), 0, &info, &err),
-                    branch == NULL ? SIRIX_OK : SIRIX_ALREADY_EXISTS, &err, "branch");
+    done =
+        was_done(trial, sirix_branch_create(&view, operation_bytes(name), expires_us, &info, &err),
+                 branch == NULL ? SIRIX_OK : SIRIX_ALREADY_EXISTS, &err, "branch");
     sirix_view_close(&view);
     if (trial_settle(trial)) {
         done = branch == NULL && stored_branch(trial, name).found;
     }
     if (done) {
         branch = &trial->branches[trial->branch_count++];
-        *branch = (struct trial_branch){.base = from->number};
+        *branch = (struct trial_branch){
+            .base = from->number, .life = ++trial->lives, .expires_us = expires_us};
         (void)strcpy(branch->name, name);
         trial_set_head(branch, from);
     }
