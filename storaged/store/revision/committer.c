@@ -58,7 +58,7 @@ struct sirix_committer {
     struct sirix_batch batch;
     struct work_queue accepted; /* Prepared and on their way to the disk. */
     uint64_t began_ns;
-    uint64_t submitted_ns; /* To the backend; 0: there was nothing to write. */
+    uint64_t submitted_ns; /* To the backend; UINT64_MAX: nothing was. */
     _Atomic int phase;
     struct sirix_commit_outcome outcome;
 
@@ -266,7 +266,7 @@ static void prepare_works(struct sirix_committer *committer, struct work_queue *
 static void run_group(struct sirix_committer *committer, struct work_queue *taken, bool frees_space)
 {
     committer->began_ns = sirix_clock_monotonic_ns(sirix_clock_system());
-    committer->submitted_ns = 0;
+    committer->submitted_ns = UINT64_MAX;
     sirix_group_begin(&committer->group, committer->budget_bytes);
     prepare_works(committer, taken);
     if (!sirix_group_batch(&committer->group, frees_space, &committer->batch)) {

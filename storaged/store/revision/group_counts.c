@@ -6,7 +6,7 @@ enum { NS_PER_US = 1000 };
 void sirix_group_counts_add(struct sirix_group_counts *counts,
                             const struct sirix_group_ended *ended)
 {
-    if (ended->submitted_ns == 0) {
+    if (ended->submitted_ns == UINT64_MAX) {
         return;
     }
     if (!ended->well) {

@@ -19,7 +19,7 @@ struct sirix_group_ended {
     uint64_t works;
     uint64_t bytes;
     uint64_t began_ns;
-    uint64_t submitted_ns; /* 0: there was nothing to write, and nothing is counted. */
+    uint64_t submitted_ns; /* UINT64_MAX: there was nothing to write, and nothing is counted. */
     uint64_t now_ns;
 };
 void sirix_group_counts_add(struct sirix_group_counts *counts,

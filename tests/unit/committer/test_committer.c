@@ -80,6 +80,30 @@ static void a_work_sees_rows_of_earlier_works_of_its_group(void **state)
     expect_row(f, "n", "3");
 }
 
+static void what_a_pool_wrote_is_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct step steps[] = {
+        {STEP, .key = "a", .value = "1"},
+        {STEP, .key = "b", .value = "2"},
+        {STEP, .key = "c", .value = "3", .fail_with = SIRIX_PRECONDITION},
+    };
+    struct sirix_committer_totals before;
+    struct sirix_committer_totals after;
+
+    sirix_committer_pool_totals(f->pool, &before);
+    run_as_one_group(f, steps, 3);
+    sirix_committer_pool_totals(f->pool, &after);
+
+    /* The group that held the thread up counts too. */
+    assert_true(after.groups > before.groups);
+    assert_true(after.works - before.works >= 2);
+    assert_int_equal(after.sizes.total, after.groups);
+    assert_int_equal(after.write_us.total, after.groups);
+    assert_int_equal(after.prepare_us.total, after.groups);
+    assert_int_equal(after.failures, 0);
+}
+
 static void a_failed_prepare_ends_alone_and_takes_back_what_it_added(void **state)
 {
     struct fixture *f = *state;
@@ -288,6 +312,7 @@ static void a_group_without_changes_needs_no_commit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_a_pool_wrote_is_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(a_work_is_on_disk_when_run_returns, setup, teardown),
         cmocka_unit_test_setup_teardown(a_work_is_on_disk_when_run_returns, setup_late, teardown),
         cmocka_unit_test_setup_teardown(

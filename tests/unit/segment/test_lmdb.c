@@ -18,6 +18,37 @@ static void segments_and_refs_survive_a_reopen(void **state)
     assert_true(sirix_bytes_equal(value, test_text("value")));
 }
 
+static void a_reader_has_an_age_until_it_yields(void **state)
+{
+    static const struct sirix_bytes key = {.data = "k", .len = 1};
+    struct fixture *f = *state;
+    struct sirix_reader *second = NULL;
+    struct sirix_bytes value;
+    struct sirix_backend_stats stats;
+    uint64_t first_ns = 0;
+
+    assert_int_equal(sirix_reader_open(f->backend, &second, NULL), SIRIX_OK);
+    assert_int_equal(sirix_backend_stats(f->backend, &stats, NULL), SIRIX_OK);
+    assert_int_equal(stats.readers, 2);
+    assert_int_equal(stats.oldest_reader_ns, 0);
+
+    assert_int_equal(sirix_ref_get(second, key, &value, NULL), SIRIX_NOT_FOUND);
+    assert_int_equal(sirix_backend_stats(f->backend, &stats, NULL), SIRIX_OK);
+    first_ns = stats.oldest_reader_ns;
+    assert_true(first_ns > 0);
+    assert_int_equal(sirix_ref_get(f->reader, key, &value, NULL), SIRIX_NOT_FOUND);
+    assert_int_equal(sirix_backend_stats(f->backend, &stats, NULL), SIRIX_OK);
+    assert_true(stats.oldest_reader_ns > first_ns); /* Of the older one. */
+
+    sirix_reader_yield(second);
+    sirix_reader_yield(f->reader);
+    assert_int_equal(sirix_backend_stats(f->backend, &stats, NULL), SIRIX_OK);
+    assert_int_equal(stats.oldest_reader_ns, 0);
+    sirix_reader_close(second);
+    assert_int_equal(sirix_backend_stats(f->backend, &stats, NULL), SIRIX_OK);
+    assert_int_equal(stats.readers, 1);
+}
+
 static void numbers_are_not_given_again_after_a_reopen(void **state)
 {
     struct fixture *f = *state;
@@ -299,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(segments_and_refs_survive_a_reopen, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_reader_has_an_age_until_it_yields, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_are_not_given_again_after_a_reopen, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_is_absent_is_made_only_when_asked_for, setup,
