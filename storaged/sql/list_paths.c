@@ -179,21 +179,16 @@ static enum sirix_status kinds_text(struct sirix_sql_list_scan *scan, uint32_t k
 
 enum { PATHS_DATABASE = 3, PATHS_RESOURCE = 4 };
 
-static enum sirix_status paths_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
+/* Of a resource that stays open, with counts where they are asked for. */
+static enum sirix_status open_paths(struct sirix_sql_list_scan *scan, struct sirix_bytes database,
+                                    struct sirix_bytes resource, struct sirix_paths *out_paths,
+                                    struct sirix_error *err)
 {
     const struct sirix_paths *paths = NULL;
     struct sirix_sql_place *place = NULL;
     struct sirix_sql_view *view = NULL;
-    struct sirix_path_page page = {0};
-    struct sirix_bytes database = {0};
-    const uint64_t first = scan->position;
+    enum sirix_status status = sirix_sql_place_open(scan->session, database, resource, &place, err);
 
-    enum sirix_status status = sirix_sql_default_database(
-        scan->session, sirix_sql_list_given(scan, PATHS_DATABASE), &database, err);
-    if (status == SIRIX_OK) {
-        status = sirix_sql_place_open(scan->session, database,
-                                      sirix_sql_list_given(scan, PATHS_RESOURCE), &place, err);
-    }
     if (status == SIRIX_OK) {
         status = sirix_sql_view_open(scan->session, place, (struct sirix_bytes){0}, &view, err);
     }
@@ -204,7 +199,39 @@ static enum sirix_status paths_page(struct sirix_sql_list_scan *scan, struct sir
         status = count_paths(scan, view, paths, err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_paths_page(paths, sirix_buf_view(&scan->cursor), &scan->arena, &page, err);
+        *out_paths = *paths;
+    }
+    return status;
+}
+
+/* Many resources may be asked one after the other: what is not open stays closed. */
+static enum sirix_status find_paths(struct sirix_sql_list_scan *scan, struct sirix_paths *out_paths,
+                                    struct sirix_error *err)
+{
+    const struct sirix_bytes resource = sirix_sql_list_given(scan, PATHS_RESOURCE);
+    struct sirix_bytes database = {0};
+    enum sirix_status status = sirix_sql_default_database(
+        scan->session, sirix_sql_list_given(scan, PATHS_DATABASE), &database, err);
+
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    return scan->is_costly || !sirix_sql_visible(scan->session, database, resource) ||
+                   sirix_sql_place_is_open(scan->session, database, resource)
+               ? open_paths(scan, database, resource, out_paths, err)
+               : sirix_sql_paths_look(scan->session, database, resource, &scan->arena, out_paths,
+                                      err);
+}
+
+static enum sirix_status paths_page(struct sirix_sql_list_scan *scan, struct sirix_error *err)
+{
+    struct sirix_path_page page = {0};
+    struct sirix_paths paths = {0};
+    const uint64_t first = scan->position;
+    enum sirix_status status = find_paths(scan, &paths, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_paths_page(&paths, sirix_buf_view(&scan->cursor), &scan->arena, &page, err);
     }
     for (size_t i = 0; i < page.count && status == SIRIX_OK; i++) {
         const uint64_t *counts = scan->state;

@@ -213,8 +213,7 @@ enum sirix_status sirix_sql_schema_of(struct sirix_sql_session *session,
     return status;
 }
 
-/* The paths of a resource that is opened for it alone. */
-static enum sirix_status look_at_paths(struct sirix_sql_session *session,
+enum sirix_status sirix_sql_paths_look(struct sirix_sql_session *session,
                                        struct sirix_bytes database, struct sirix_bytes resource,
                                        struct sirix_arena *arena, struct sirix_paths *out_paths,
                                        struct sirix_error *err)
@@ -262,7 +261,7 @@ enum sirix_status sirix_sql_schema_look(struct sirix_sql_session *session,
     enum sirix_status status = sirix_arena_calloc(arena, 1, sizeof(*paths), &memory, err);
     if (status == SIRIX_OK) {
         paths = memory;
-        status = look_at_paths(session, database, resource, arena, paths, err);
+        status = sirix_sql_paths_look(session, database, resource, arena, paths, err);
     }
     if (status == SIRIX_OK) {
         status = infer(arena, &schema, paths, err);

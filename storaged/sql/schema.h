@@ -64,6 +64,12 @@ enum sirix_status sirix_sql_schema_of(struct sirix_sql_session *session,
                                       const struct sirix_sql_schema **out_schema,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* The paths of a resource that can be seen, at its newest revision, in the arena; nothing stays open. */
+enum sirix_status sirix_sql_paths_look(struct sirix_sql_session *session,
+                                       struct sirix_bytes database, struct sirix_bytes resource,
+                                       struct sirix_arena *arena, struct sirix_paths *out_paths,
+                                       struct sirix_error *err) SIRIX_MUST_CHECK;
+
 /* The same in the arena, and nothing stays open: for telling of many. */
 enum sirix_status sirix_sql_schema_look(struct sirix_sql_session *session,
                                         struct sirix_bytes database, struct sirix_bytes resource,

@@ -44,6 +44,12 @@ static struct sirix_sql_place *find_place(const struct sirix_sql_session *sessio
     return place;
 }
 
+bool sirix_sql_place_is_open(const struct sirix_sql_session *session, struct sirix_bytes database,
+                             struct sirix_bytes resource)
+{
+    return find_place(session, database, resource) != NULL;
+}
+
 struct sirix_reader *sirix_sql_reader_of(const struct sirix_sql_session *session,
                                          const struct sirix_handle *handle)
 {

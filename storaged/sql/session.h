@@ -89,6 +89,10 @@ struct sirix_sql_session {
 bool sirix_sql_visible(const struct sirix_sql_session *session, struct sirix_bytes database,
                        struct sirix_bytes resource);
 
+/* Whether a resource is open already. */
+bool sirix_sql_place_is_open(const struct sirix_sql_session *session, struct sirix_bytes database,
+                             struct sirix_bytes resource);
+
 /* Opens a resource, or finds it open. What may not be seen is NOT_FOUND. */
 enum sirix_status sirix_sql_place_open(struct sirix_sql_session *session,
                                        struct sirix_bytes database, struct sirix_bytes resource,

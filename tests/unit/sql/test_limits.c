@@ -246,6 +246,10 @@ static void more_resources_than_a_statement_opens_are_listed(void **state)
                      "1");
     sql_fixture_rows(
         f, "SELECT count(*) FROM information_schema.columns WHERE table_name = 'users'", "4");
+    sql_fixture_rows(f,
+                     "SELECT count(DISTINCT r.resource), count(*) FROM resources r JOIN "
+                     "paths(r.database, r.resource) p",
+                     "1|3");
     assert_int_equal(sql_fixture_run(f, "SELECT * FROM nothing"), SIRIX_INVALID);
     assert_int_equal(f->err.reason, SIRIX_REASON_SQL_ERROR);
 }
