@@ -134,6 +134,43 @@ static struct sirix_ast *read_member(struct parser *parser, const struct sirix_t
     return parser->seed == NULL ? NULL : read_filter(parser, SIRIX_AST_PREDICATE, place, base);
 }
 
+/*
+ * At the question mark of [? e]. Behind it * or a number that something follows is XQuery's look-up of
+ * the context, for it makes no condition: [?1 eq 2], [?* = 3]. A number alone is a position.
+ */
+static struct sirix_ast *read_question(struct parser *parser, const struct sirix_token *place,
+                                       struct sirix_ast *base)
+{
+    struct sirix_token question = parser->token;
+    const struct sirix_token *ahead = parser_ahead(parser);
+    enum sirix_token_kind kind = ahead == NULL ? SIRIX_TOKEN_END : ahead->kind;
+    bool is_number =
+        kind == SIRIX_TOKEN_INTEGER || kind == SIRIX_TOKEN_DECIMAL || kind == SIRIX_TOKEN_DOUBLE;
+
+    if (ahead == NULL) {
+        return NULL;
+    }
+    if (kind == SIRIX_TOKEN_STAR) {
+        return read_filter(parser, SIRIX_AST_PREDICATE, place, base);
+    }
+    if (!parser_advance(parser)) {
+        return NULL;
+    }
+    ahead = is_number ? parser_ahead(parser) : NULL;
+    if (!is_number || (ahead != NULL && ahead->kind == SIRIX_TOKEN_SQUARE_CLOSE)) {
+        return read_filter(parser, SIRIX_AST_FILTER, place, base);
+    }
+    if (kind != SIRIX_TOKEN_INTEGER) {
+        return parser_fail_expected(parser, "an integer or a name: what is looked up");
+    }
+
+    struct sirix_ast *key = parser_literal(parser);
+
+    parser->seed =
+        key == NULL ? NULL : parser_node2(parser, SIRIX_AST_LOOKUP, &question, NULL, key);
+    return parser->seed == NULL ? NULL : read_filter(parser, SIRIX_AST_PREDICATE, place, base);
+}
+
 static struct sirix_ast *read_bracket(struct parser *parser, struct sirix_ast *base)
 {
     struct sirix_token place = parser->token;
@@ -145,7 +182,7 @@ static struct sirix_ast *read_bracket(struct parser *parser, struct sirix_ast *b
     case SIRIX_TOKEN_SQUARE_CLOSE:
         return parser_advance(parser) ? parser_node1(parser, SIRIX_AST_UNBOX, &place, base) : NULL;
     case SIRIX_TOKEN_QUESTION:
-        return parser_advance(parser) ? read_filter(parser, SIRIX_AST_FILTER, &place, base) : NULL;
+        return read_question(parser, &place, base);
     case SIRIX_TOKEN_COLON:
         return read_slice(parser, &place, base, NULL);
     case SIRIX_TOKEN_SQUARE_OPEN:
