@@ -16,6 +16,7 @@ static X509 *read_certificate(struct sirix_bytes text)
 }
 
 /* A key with a password would ask at a terminal. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): OpenSSL's type. */
 static int no_password(char *buffer, int size, int for_writing, void *context)
 {
     (void)buffer;

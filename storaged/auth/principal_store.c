@@ -1,17 +1,13 @@
 /* A table behind a mutex that is held for as long as counting it takes. */
 #include "auth/principal_store.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/buf.h"
+#include "base/file.h"
 
-enum { READ_BYTES = 64 * 1024, WRITABLE_BY_OTHERS = 0022 };
+enum { WRITABLE_BY_OTHERS = 0022, MODE_BITS = 07777 };
 
 struct sirix_principal_store {
     char *path;
@@ -19,64 +15,31 @@ struct sirix_principal_store {
     struct sirix_principal_table *table;
 };
 
-static enum sirix_status fail_errno(struct sirix_error *err, const char *doing, const char *path)
+static enum sirix_status check_mode(const struct stat *info, const char *path,
+                                    struct sirix_error *err)
 {
-    char text[128];
-
-    return sirix_fail(err, SIRIX_IO, "%s %s: %s", doing, path,
-                      strerror_r(errno, text, sizeof(text)));
-}
-
-static enum sirix_status check_mode(int fd, const char *path, struct sirix_error *err)
-{
-    struct stat info = {0};
-
-    if (fstat(fd, &info) != 0) {
-        return fail_errno(err, "look at", path);
-    }
-    if (!S_ISREG(info.st_mode)) {
+    if (!S_ISREG(info->st_mode)) {
         return sirix_fail(err, SIRIX_PRECONDITION, "%s is no plain file", path);
     }
-    if ((info.st_mode & WRITABLE_BY_OTHERS) != 0) {
+    if ((info->st_mode & WRITABLE_BY_OTHERS) != 0) {
         return sirix_fail(err, SIRIX_PRECONDITION,
                           "%s may be written by others than its owner (mode %04o): chmod 600 it",
-                          path, (unsigned)info.st_mode & 07777U);
+                          path, (unsigned)info->st_mode & MODE_BITS);
     }
     return SIRIX_OK;
-}
-
-static enum sirix_status read_file(const char *path, struct sirix_buf *into,
-                                   struct sirix_error *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-    if (fd < 0) {
-        return fail_errno(err, "open", path);
-    }
-    enum sirix_status status = check_mode(fd, path, err);
-    ssize_t got = 1;
-    while (status == SIRIX_OK && got != 0) {
-        status = sirix_buf_reserve(into, READ_BYTES, err);
-        if (status == SIRIX_OK) {
-            got = read(fd, into->data + into->len, READ_BYTES);
-            if (got < 0) {
-                status = fail_errno(err, "read", path);
-            } else {
-                into->len += (size_t)got;
-            }
-        }
-    }
-    (void)close(fd);
-    return status;
 }
 
 static enum sirix_status read_table(const char *path, struct sirix_principal_table **out_table,
                                     struct sirix_error *err)
 {
     struct sirix_buf text;
+    struct stat info = {0};
 
-    sirix_buf_init(&text, SIRIX_PRINCIPALS_FILE_BYTES_MAX + READ_BYTES);
-    enum sirix_status status = read_file(path, &text, err);
+    sirix_buf_init(&text, SIRIX_PRINCIPALS_FILE_BYTES_MAX);
+    enum sirix_status status = sirix_file_read(path, &text, &info, err);
+    if (status == SIRIX_OK) {
+        status = check_mode(&info, path, err);
+    }
     if (status == SIRIX_OK) {
         status = sirix_principal_table_parse(sirix_buf_view(&text), out_table, err);
     }

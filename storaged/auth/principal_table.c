@@ -134,6 +134,31 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+static bool hex_decode(const char *text, uint8_t out[SIRIX_SHA256_BYTES])
+{
+    for (size_t i = 0; i < SIRIX_SHA256_BYTES; i++) {
+        int high = hex_value(text[2 * i]);
+        int low = hex_value(text[2 * i + 1]);
+
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+static bool has_token(const struct entry *entry, const uint8_t hash[SIRIX_SHA256_BYTES])
+{
+    bool found = false;
+
+    /* All of them are looked at, whichever it is. */
+    for (size_t i = 0; i < entry->token_count; i++) {
+        found |= sirix_equal_constant_time(entry->tokens[i], hash, SIRIX_SHA256_BYTES);
+    }
+    return found;
+}
+
 /* Whoever puts the token itself there is not told it back. */
 static enum sirix_status take_token(struct line *line, struct sirix_bytes word,
                                     struct sirix_error *err)
@@ -150,20 +175,12 @@ static enum sirix_status take_token(struct line *line, struct sirix_bytes word,
         return refuse(line, "a principal has at most two tokens: the old one and the new one", err);
     }
     uint8_t *hash = entry->tokens[entry->token_count++];
-    for (size_t i = 0; i < SIRIX_SHA256_BYTES; i++) {
-        int high = hex_value(text[prefix_len + 2 * i]);
-        int low = hex_value(text[prefix_len + 2 * i + 1]);
-        if (high < 0 || low < 0) {
-            return refuse(line, "token=sha256: and 64 lower-case hex digits", err);
-        }
-        hash[i] = (uint8_t)(high << 4 | low);
+    if (!hex_decode(text + prefix_len, hash)) {
+        return refuse(line, "token=sha256: and 64 lower-case hex digits", err);
     }
     for (size_t i = 0; i < line->table->count; i++) {
-        const struct entry *other = &line->table->entries[i];
-        for (size_t j = 0; j < other->token_count; j++) {
-            if (memcmp(other->tokens[j], hash, SIRIX_SHA256_BYTES) == 0) {
-                return refuse(line, "a principal above has the same token", err);
-            }
+        if (has_token(&line->table->entries[i], hash)) {
+            return refuse(line, "a principal above has the same token", err);
         }
     }
     return SIRIX_OK;
@@ -174,42 +191,58 @@ static bool same_identity(const struct sirix_identity *a, const struct sirix_ide
     return a->kind == b->kind && sirix_bytes_equal(a->name, b->name);
 }
 
-static enum sirix_status take_certificate(struct line *line, struct sirix_bytes word,
-                                          struct sirix_error *err)
+static bool has_identity(const struct entry *entry, const struct sirix_identity *identity)
+{
+    for (size_t i = 0; i < entry->certificate_count; i++) {
+        if (same_identity(&entry->certificates[i], identity)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False: the word begins with no kind of name, or there is none behind it. */
+static bool split_identity(struct sirix_bytes word, struct sirix_identity *out_identity)
 {
     static const struct {
         const char *prefix;
         enum sirix_identity_kind kind;
     } kinds[] = {
         {"dns:", SIRIX_IDENTITY_DNS}, {"uri:", SIRIX_IDENTITY_URI}, {"cn:", SIRIX_IDENTITY_CN}};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        size_t len = strlen(kinds[i].prefix);
+
+        if (word.len > len && memcmp(word.data, kinds[i].prefix, len) == 0) {
+            *out_identity = (struct sirix_identity){
+                .kind = kinds[i].kind,
+                .name = {.data = (const char *)word.data + len, .len = word.len - len},
+            };
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum sirix_status take_certificate(struct line *line, struct sirix_bytes word,
+                                          struct sirix_error *err)
+{
     struct entry *entry = line->entry;
 
     if (entry->certificate_count == SIRIX_PRINCIPAL_CERTIFICATES_MAX) {
         return refuse(line, "a principal has at most eight names of certificates", err);
     }
     struct sirix_identity *identity = &entry->certificates[entry->certificate_count];
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        size_t len = strlen(kinds[i].prefix);
-        if (word.len <= len || memcmp(word.data, kinds[i].prefix, len) != 0) {
-            continue;
-        }
-        const struct sirix_bytes name = {.data = (const char *)word.data + len,
-                                         .len = word.len - len};
-        identity->kind = kinds[i].kind;
-        entry->certificate_count++;
-        enum sirix_status status =
-            sirix_arena_copy(&line->table->arena, name, &identity->name, err);
-        for (size_t j = 0; status == SIRIX_OK && j < line->table->count; j++) {
-            const struct entry *other = &line->table->entries[j];
-            for (size_t k = 0; status == SIRIX_OK && k < other->certificate_count; k++) {
-                if (same_identity(&other->certificates[k], identity)) {
-                    status = refuse(line, "a principal above has the same certificate name", err);
-                }
-            }
-        }
-        return status;
+    if (!split_identity(word, identity)) {
+        return refuse(line, "certificate=dns:NAME, uri:NAME or cn:NAME", err);
     }
-    return refuse(line, "certificate=dns:NAME, uri:NAME or cn:NAME", err);
+    for (size_t i = 0; i < line->table->count; i++) {
+        if (has_identity(&line->table->entries[i], identity)) {
+            return refuse(line, "a principal above has the same certificate name", err);
+        }
+    }
+    entry->certificate_count++;
+    return sirix_arena_copy(&line->table->arena, identity->name, &identity->name, err);
 }
 
 static bool is_pattern(struct sirix_bytes pattern, bool may_have_slash)
@@ -218,12 +251,11 @@ static bool is_pattern(struct sirix_bytes pattern, bool may_have_slash)
     size_t slashes = 0;
 
     for (size_t i = 0; i < pattern.len; i++) {
-        if (text[i] == '/') {
-            slashes++;
-            if (i == 0 || i + 1 == pattern.len) {
-                return false;
-            }
-        } else if (text[i] != '*' && !is_name_byte(text[i])) {
+        bool is_slash = text[i] == '/';
+
+        slashes += is_slash ? 1 : 0;
+        if ((is_slash && (i == 0 || i + 1 == pattern.len)) ||
+            (!is_slash && text[i] != '*' && !is_name_byte(text[i]))) {
             return false;
         }
     }
@@ -434,13 +466,9 @@ static const struct sirix_principal *find_token(const struct sirix_principal_tab
 {
     const struct sirix_principal *found = NULL;
 
-    /* All of them are looked at, whichever it is. */
     for (size_t i = 0; i < table->count; i++) {
-        const struct entry *entry = &table->entries[i];
-        for (size_t j = 0; j < entry->token_count; j++) {
-            if (sirix_equal_constant_time(entry->tokens[j], hash, SIRIX_SHA256_BYTES)) {
-                found = &entry->principal;
-            }
+        if (has_token(&table->entries[i], hash)) {
+            found = &table->entries[i].principal;
         }
     }
     return found;
@@ -450,11 +478,8 @@ static const struct sirix_principal *find_identity(const struct sirix_principal_
                                                    const struct sirix_identity *identity)
 {
     for (size_t i = 0; i < table->count; i++) {
-        const struct entry *entry = &table->entries[i];
-        for (size_t j = 0; j < entry->certificate_count; j++) {
-            if (same_identity(&entry->certificates[j], identity)) {
-                return &entry->principal;
-            }
+        if (has_identity(&table->entries[i], identity)) {
+            return &table->entries[i].principal;
         }
     }
     return NULL;

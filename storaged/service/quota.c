@@ -25,6 +25,7 @@ enum {
     FILE_BYTES_MAX = SIRIX_QUOTAS_MAX * LINE_BYTES_MAX,
     PRIVATE_MODE = 0600,
     RETRY_AFTER_MS = 100,
+    DECIMAL = 10,
 };
 
 static const char file_name[] = "quotas";
@@ -100,31 +101,62 @@ static enum sirix_status fail_errno(struct sirix_error *err, const char *doing)
                       strerror_r(errno, text, sizeof(text)));
 }
 
+/* Takes the next word off; empty at the end. */
+static struct sirix_bytes next_word(const char **at)
+{
+    *at += strspn(*at, " ");
+    const struct sirix_bytes word = {.data = *at, .len = strcspn(*at, " ")};
+
+    *at += word.len;
+    return word;
+}
+
+/* "KEY=NUMBER" as the next word. */
+static bool take_number(const char **at, const char *key, uint64_t *out_value)
+{
+    const struct sirix_bytes word = next_word(at);
+    const char *text = word.data;
+    size_t len = strlen(key);
+    char *end = NULL;
+
+    if (word.len <= len + 1 || memcmp(text, key, len) != 0 || text[len] != '=') {
+        return false;
+    }
+    errno = 0;
+    *out_value = strtoull(text + len + 1, &end, DECIMAL);
+    return errno == 0 && end == text + word.len;
+}
+
+static bool parse_quota(const char *at, struct sirix_quota *out_quota)
+{
+    return take_number(&at, "bytes", &out_quota->bytes) &&
+           take_number(&at, "snapshots", &out_quota->snapshots) &&
+           take_number(&at, "branches", &out_quota->branches) &&
+           take_number(&at, "calls", &out_quota->calls) && next_word(&at).len == 0;
+}
+
 static enum sirix_status parse_line(struct sirix_quotas *quotas, const char *line,
                                     struct sirix_error *err)
 {
-    char of[16];
-    char name[SIRIX_QUOTA_NAME_BYTES_MAX + 1];
+    const struct sirix_bytes of = next_word(&line);
+    const struct sirix_bytes name = next_word(&line);
     struct sirix_quota quota = {0};
     struct row *row = NULL;
-    int end = 0;
+    size_t kind = 0;
 
-    int got = sscanf(line,
-                     "%15s %128s bytes=%" SCNu64 " snapshots=%" SCNu64 " branches=%" SCNu64
-                     " calls=%" SCNu64 "%n",
-                     of, name, &quota.bytes, &quota.snapshots, &quota.branches, &quota.calls, &end);
-    for (size_t i = 0; got == 6 && line[end] == '\0' && i < 2; i++) {
-        if (strcmp(of, of_names[i]) == 0) {
-            enum sirix_status status =
-                add(quotas, (enum sirix_quota_of)i,
-                    (struct sirix_bytes){.data = name, .len = strlen(name)}, &row, err);
-            if (status == SIRIX_OK) {
-                row->quota = quota;
-            }
-            return status;
-        }
+    while (kind < sizeof(of_names) / sizeof(of_names[0]) &&
+           (strlen(of_names[kind]) != of.len || memcmp(of_names[kind], of.data, of.len) != 0)) {
+        kind++;
     }
-    return sirix_fail(err, SIRIX_CORRUPT, "the file of quotas has a line that is none of ours");
+    if (kind == sizeof(of_names) / sizeof(of_names[0]) || name.len == 0 ||
+        name.len > SIRIX_QUOTA_NAME_BYTES_MAX || !parse_quota(line, &quota)) {
+        return sirix_fail(err, SIRIX_CORRUPT, "the file of quotas has a line that is none of ours");
+    }
+    enum sirix_status status = add(quotas, (enum sirix_quota_of)kind, name, &row, err);
+    if (status == SIRIX_OK) {
+        row->quota = quota;
+    }
+    return status;
 }
 
 static enum sirix_status load(struct sirix_quotas *quotas, struct sirix_error *err)

@@ -19,14 +19,16 @@ static enum sirix_status encode_positions(struct sirix_arena *arena,
 {
     PB(WatchPosition) *items = NULL;
     PB(WatchPosition) **list = NULL;
+    void *memory = NULL;
     enum sirix_status status = SIRIX_ANSWER_ARRAY(arena, request->after_count, &items, err);
 
     if (status == SIRIX_OK) {
-        status = SIRIX_ANSWER_ARRAY(arena, request->after_count, &list, err);
+        status = sirix_arena_calloc(arena, request->after_count, sizeof(void *), &memory, err);
     }
     if (status != SIRIX_OK) {
         return status;
     }
+    list = memory;
     for (size_t i = 0; i < request->after_count; i++) {
         sirix__storage__v1__watch_position__init(&items[i]);
         items[i].resource = sirix_message_from_str(request->after[i].resource);

@@ -29,7 +29,7 @@ enum {
  * option), SIRIX_IO (a file of the options), SIRIX_NO_MEMORY.
  */
 enum sirix_status sirix_channel_open(const char *address,
-                                     const struct sirix_security_options *security,
+                                     const struct sirix_security_options *options,
                                      struct sirix_channel **out_channel,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;
 

@@ -2,18 +2,14 @@
 #include "lib/transport/security.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/buf.h"
+#include "base/file.h"
 
-enum { PEM_BYTES_MAX = 4 * 1024 * 1024, READ_BYTES = 4096, HOST_BYTES = 256 };
+enum { PEM_BYTES_MAX = 4 * 1024 * 1024, TOKEN_FILE_BYTES_MAX = 8192, HOST_BYTES = 256 };
 
 static const char unix_scheme[] = "unix:";
 static const char system_roots[] = "system";
@@ -31,14 +27,6 @@ struct sirix_security {
 
 /* --- Files -------------------------------------------------------------------------------------- */
 
-static enum sirix_status fail_file(struct sirix_error *err, const char *path, const char *field)
-{
-    enum sirix_status status = sirix_fail(err, SIRIX_IO, "read `%s`: %s", path, strerror(errno));
-
-    sirix_error_set_field(err, field);
-    return status;
-}
-
 static enum sirix_status fail_option(struct sirix_error *err, const char *field, const char *text)
 {
     enum sirix_status status =
@@ -51,26 +39,10 @@ static enum sirix_status fail_option(struct sirix_error *err, const char *field,
 static enum sirix_status read_file(const char *path, const char *field, struct sirix_buf *into,
                                    struct stat *out_info, struct sirix_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    enum sirix_status status = SIRIX_OK;
-    ssize_t got = 1;
+    enum sirix_status status = sirix_file_read(path, into, out_info, err);
 
-    if (fd < 0 || fstat(fd, out_info) != 0) {
-        status = fail_file(err, path, field);
-    }
-    while (status == SIRIX_OK && got != 0) {
-        status = sirix_buf_reserve(into, READ_BYTES, err);
-        if (status == SIRIX_OK) {
-            got = read(fd, into->data + into->len, READ_BYTES);
-            if (got < 0) {
-                status = fail_file(err, path, field);
-            } else {
-                into->len += (size_t)got;
-            }
-        }
-    }
-    if (fd >= 0) {
-        (void)close(fd);
+    if (status != SIRIX_OK) {
+        sirix_error_set_field(err, field);
     }
     return status;
 }
@@ -97,7 +69,7 @@ static enum sirix_status read_token(struct sirix_security *security, struct siri
     struct sirix_buf text;
     struct stat info = {0};
 
-    sirix_buf_init(&text, (size_t)2 * READ_BYTES);
+    sirix_buf_init(&text, TOKEN_FILE_BYTES_MAX);
     enum sirix_status status = read_file(security->token_file, "token_file", &text, &info, err);
     size_t len = 0;
     while (len < text.len && text.data[len] > ' ' && text.data[len] < 0x7f) {
@@ -119,12 +91,6 @@ static enum sirix_status read_token(struct sirix_security *security, struct siri
     }
     sirix_buf_deinit(&text);
     return status;
-}
-
-static bool has_changed(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev != b->st_dev || a->st_ino != b->st_ino || a->st_size != b->st_size ||
-           a->st_mtim.tv_sec != b->st_mtim.tv_sec || a->st_mtim.tv_nsec != b->st_mtim.tv_nsec;
 }
 
 /* --- Opening ------------------------------------------------------------------------------------ */
@@ -287,7 +253,7 @@ enum sirix_status sirix_security_authorization(struct sirix_security *security,
         return SIRIX_OK;
     }
     (void)pthread_mutex_lock(&security->mutex);
-    if (stat(security->token_file, &now) != 0 || has_changed(&now, &security->seen)) {
+    if (stat(security->token_file, &now) != 0 || sirix_file_has_changed(&security->seen, &now)) {
         status = read_token(security, err);
     }
     if (status == SIRIX_OK) {

@@ -4,27 +4,15 @@
  */
 #include "rpc/runtime/tls.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <grpc/grpc_security.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "auth/certificate.h"
-#include "base/buf.h"
+#include "base/file.h"
 #include "rpc/runtime/internal.h"
 
-enum { FILES = 3, READ_BYTES = 16 * 1024 };
-
-/* What tells a file that changed. */
-struct stamp {
-    dev_t device;
-    ino_t inode;
-    off_t size;
-    struct timespec time;
-};
+enum { FILES = 3 };
 
 struct sirix_rpc_tls {
     struct sirix_rpc_tls *next; /* Of its door. */
@@ -32,55 +20,23 @@ struct sirix_rpc_tls {
     sirix_rpc_tls_fn told;
     void *context;
     pthread_mutex_t mutex;
-    struct stamp stamps[FILES];
+    struct stat seen[FILES];
     bool loaded;
 };
 
 /* --- Files -------------------------------------------------------------------------------------- */
 
-static enum sirix_status fail_errno(struct sirix_error *err, const char *doing, const char *path)
-{
-    char text[128];
-
-    return sirix_fail(err, SIRIX_IO, "%s %s: %s", doing, path,
-                      strerror_r(errno, text, sizeof(text)));
-}
-
-static enum sirix_status read_file(const char *path, struct sirix_buf *into,
-                                   struct sirix_error *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    enum sirix_status status = SIRIX_OK;
-    ssize_t got = 1;
-
-    if (fd < 0) {
-        return fail_errno(err, "open", path);
-    }
-    while (status == SIRIX_OK && got != 0) {
-        status = sirix_buf_reserve(into, READ_BYTES, err);
-        if (status == SIRIX_OK) {
-            got = read(fd, into->data + into->len, READ_BYTES);
-            if (got < 0) {
-                status = fail_errno(err, "read", path);
-            } else {
-                into->len += (size_t)got;
-            }
-        }
-    }
-    (void)close(fd);
-    return status;
-}
-
 /* paths[2] may be NULL; texts end with a NUL, none of which is inside. */
 static enum sirix_status read_files(char *const paths[FILES], struct sirix_buf texts[FILES],
                                     struct sirix_error *err)
 {
+    struct stat info = {0};
     enum sirix_status status = SIRIX_OK;
 
     for (size_t i = 0; status == SIRIX_OK && i < FILES; i++) {
         const char *text = NULL;
 
-        status = paths[i] == NULL ? SIRIX_OK : read_file(paths[i], &texts[i], err);
+        status = paths[i] == NULL ? SIRIX_OK : sirix_file_read(paths[i], &texts[i], &info, err);
         if (status == SIRIX_OK) {
             status = sirix_buf_c_str(&texts[i], &text, err);
         }
@@ -116,22 +72,15 @@ static void deinit_texts(struct sirix_buf texts[FILES])
     }
 }
 
-static struct stamp look_at(const char *path)
+/* A file that is not there is one of zeros: reading it will say so. */
+static struct stat look_at(const char *path)
 {
     struct stat info = {0};
 
-    /* A file that is not there has a stamp of zeros: reading it will say so. */
     if (path == NULL || stat(path, &info) != 0) {
-        return (struct stamp){0};
+        return (struct stat){0};
     }
-    return (struct stamp){
-        .device = info.st_dev, .inode = info.st_ino, .size = info.st_size, .time = info.st_mtim};
-}
-
-static bool same_stamp(const struct stamp *a, const struct stamp *b)
-{
-    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
-           a->time.tv_sec == b->time.tv_sec && a->time.tv_nsec == b->time.tv_nsec;
+    return info;
 }
 
 /* --- What gRPC asks ----------------------------------------------------------------------------- */
@@ -142,10 +91,10 @@ static bool has_changed(struct sirix_rpc_tls *tls)
     bool changed = !tls->loaded;
 
     for (size_t i = 0; i < FILES; i++) {
-        struct stamp now = look_at(tls->paths[i]);
+        struct stat now = look_at(tls->paths[i]);
 
-        changed = changed || !same_stamp(&now, &tls->stamps[i]);
-        tls->stamps[i] = now;
+        changed = changed || sirix_file_has_changed(&tls->seen[i], &now);
+        tls->seen[i] = now;
     }
     return changed;
 }
