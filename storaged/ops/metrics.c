@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "service/backup.h"
 #include "store/store.h"
 
 enum { LABELS_BYTES = 160, STAT_BYTES = 1024, NS_PER_US = 1000 };
@@ -191,6 +192,20 @@ static void write_commits(struct sirix_exposition *exposition, struct sirix_serv
                          "Bytes of segments written.", totals.bytes);
 }
 
+static void write_backups(struct sirix_exposition *exposition)
+{
+    const struct sirix_backup_counts counts = sirix_backup_count();
+
+    sirix_exposition_one(exposition, "sirix_backups_running", "gauge", "Backups under way.",
+                         counts.running);
+    sirix_exposition_one(exposition, "sirix_backups_total", "counter",
+                         "Backups that were sent to their end.", counts.whole);
+    sirix_exposition_family(exposition, "sirix_last_backup_timestamp_seconds", "gauge",
+                            "When the last of them began; 0: none since the start.");
+    sirix_exposition_seconds(exposition, "sirix_last_backup_timestamp_seconds", "",
+                             counts.last_us < 0 ? 0 : (uint64_t)counts.last_us);
+}
+
 /* --- The process -------------------------------------------------------------------------------- */
 
 /* The whole of a small file of /proc; false where it cannot be read. */
@@ -282,6 +297,7 @@ void sirix_metrics_write(struct sirix_exposition *exposition, struct sirix_healt
         write_commits(exposition, service);
         write_databases(exposition, service);
         write_disk(exposition, service);
+        write_backups(exposition);
     }
     sirix_metrics_write_process(exposition);
 }

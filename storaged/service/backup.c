@@ -15,6 +15,15 @@ enum {
 };
 
 static atomic_uint running;
+static _Atomic uint64_t made_whole;
+static _Atomic int64_t last_us;
+
+struct sirix_backup_counts sirix_backup_count(void)
+{
+    return (struct sirix_backup_counts){.running = atomic_load(&running),
+                                        .whole = atomic_load(&made_whole),
+                                        .last_us = atomic_load(&last_us)};
+}
 
 enum step { STEP_ROWS, STEP_SEGMENTS, STEP_END, STEP_DONE };
 
@@ -352,6 +361,10 @@ static enum sirix_status make_more(struct sirix_backup *backup, struct sirix_err
         status = sirix_sha256_final(&backup->sha, backup->end.sha, err);
         if (status == SIRIX_OK) {
             status = sirix_backup_put_end(&backup->frames, &backup->end, err);
+        }
+        if (status == SIRIX_OK) {
+            (void)atomic_fetch_add(&made_whole, 1);
+            atomic_store(&last_us, backup->start.made_us);
         }
         backup->step = STEP_DONE;
         return status;

@@ -49,6 +49,14 @@ enum sirix_status sirix_backup_next(struct sirix_backup *backup, struct sirix_by
 void sirix_backup_summary(const struct sirix_backup *backup, struct sirix_backup_end *out_end,
                           uint64_t *out_bytes);
 
+/* Of this process: how many run, how many were whole, and when the last of these was made (0: none). */
+struct sirix_backup_counts {
+    uint64_t running;
+    uint64_t whole;
+    int64_t last_us;
+};
+struct sirix_backup_counts sirix_backup_count(void);
+
 /* NULL is allowed. */
 void sirix_backup_close(struct sirix_backup *backup);
 

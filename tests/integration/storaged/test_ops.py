@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -125,6 +126,14 @@ class Ops(case.DaemonCase):
         self.assertEqual(found["sirix_serving"], 1)
         # Nobody keeps on reading: what is open has been yielded, or will be at once.
         self.assertLess(found["sirix_oldest_reader_seconds"], 1)
+
+    def test_a_backup_is_counted_when_it_is_whole(self):
+        before = self.metrics()
+        self.assertEqual(before["sirix_backups_running"], 0)
+        list(self.client.Backup(database=b"db"))
+        after = self.metrics()
+        self.assertEqual(after["sirix_backups_total"] - before["sirix_backups_total"], 1)
+        self.assertAlmostEqual(after["sirix_last_backup_timestamp_seconds"], time.time(), delta=120)
 
     def test_names_of_databases_and_resources_are_no_labels(self):
         name = b"secretlooking"
