@@ -3,6 +3,7 @@
  * answer the same questions, are compared, and are timed in turns, warm. Prints "name value" lines, ms.
  */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,24 @@ static void single_lookups(struct ours *ours, struct theirs *theirs, uint64_t ro
     print("sqlite", "statement", &their_times, 1);
 }
 
+/* Anonymous memory of this process at present. */
+static double anonymous_mib(void)
+{
+    enum { LINE = 256 };
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    char line[LINE];
+    double kib = 0;
+
+    bench_check(file != NULL, "/proc/self/smaps_rollup");
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "Anonymous:", 10) == 0) {
+            kib = strtod(line + 10, NULL);
+        }
+    }
+    (void)fclose(file);
+    return kib / 1024;
+}
+
 /* How much later than its time a statement ends, and with what memory. */
 static void endless(struct ours *ours)
 {
@@ -186,6 +205,11 @@ int main(int argc, char **argv)
                        i % 2 == 0 ? "json" : "lines");
     }
     struct ours *ours = ours_open(dir, texts[0], texts[2]);
+    (void)malloc_trim(0); /* What the import has left. */
+    bench_print("anon_before_mib", anonymous_mib());
+    struct bench_memory *memory = bench_memory_start(0);
+    endless(ours);
+    bench_memory_stop(memory);
     struct theirs *theirs = theirs_open(file, texts[1], texts[3]);
     ours_run(ours, "SELECT count(*) FROM records", &answer);
     const uint64_t rows = strtoull(answer.text + 1, NULL, 10);
@@ -196,9 +220,6 @@ int main(int argc, char **argv)
     lookups(ours, theirs, rows, rounds);
     single_lookups(ours, theirs, rows);
     theirs_close(theirs);
-    struct bench_memory *memory = bench_memory_start(0);
-    endless(ours);
-    bench_memory_stop(memory);
     ours_close(ours);
     return 0;
 }

@@ -105,17 +105,18 @@ class Queries(ctl.Folder):
 
 
 class Console:
-    """sirixctl query on a terminal."""
+    """sirixctl query on a terminal, or another command that has a console."""
+    COMMAND = "query"
 
     def __init__(self, case, *args):
         self.case = case
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.execve(ctl.Programs.sirixctl, [ctl.Programs.sirixctl, "query", *args, *case.flags()],
+            os.execve(ctl.Programs.sirixctl, [ctl.Programs.sirixctl, self.COMMAND, *args, *case.flags()],
                       {"TERM": "xterm", "PATH": "/usr/bin:/bin", "NO_COLOR": "1",
                        "XDG_STATE_HOME": case.dir + "/state", **SANITIZERS,
                        "LSAN_OPTIONS": "print_suppressions=0:suppressions=" + LEAKS})
-        self.wait("query> ")
+        self.wait(self.COMMAND + "> ")
 
     def wait(self, text):
         """Reads until this text has come; all of it."""
@@ -140,7 +141,7 @@ class Console:
 
     def ask(self, text):
         self.type(text + "\r")
-        return self.wait("query> ")
+        return self.wait(self.COMMAND + "> ")
 
     def end(self):
         self.type("\x04")

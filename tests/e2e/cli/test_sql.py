@@ -5,6 +5,7 @@
 """
 
 import ctl
+from test_query import Console
 
 
 class Sql(ctl.Folder):
@@ -44,6 +45,52 @@ class Sql(ctl.Folder):
             out, err = self.run_ctl("sql", text, code=65)
             self.assertEqual(out, "")
         self.assertIn('"name"', err)
+
+
+class SqlConsole(Console):
+    COMMAND = "sql"
+
+
+class Consoles(ctl.Folder):
+    def setUp(self):
+        super().setUp()
+        self.load([{"name": "Ann", "age": 31}, {"name": "Bo"}])
+
+    def test_a_statement_of_one_or_more_lines_ends_with_a_semicolon(self):
+        console = SqlConsole(self)
+        self.assertIn("\nname\tage\nAnn\t31\nBo\tNULL\n", console.ask("SELECT name, age FROM res;"))
+        console.type("SELECT count(*)\r")
+        console.wait("    -> ")
+        self.assertIn("\n2\n", console.ask("FROM res;"))
+        console.type("SELECT 7\r")
+        console.wait("    -> ")
+        self.assertIn("\n7\n", console.ask(""))  # An empty line ends it too.
+        self.assertEqual(console.end(), 0)
+
+    def test_a_refusal_is_told_and_the_console_goes_on(self):
+        console = SqlConsole(self, "--database", "db")
+        self.assertIn("may not be modified", console.ask("DELETE FROM res;"))
+        self.assertIn('"res"', console.ask("SELECT * FROM rse;"))
+        self.assertIn("\n2\n", console.ask("SELECT count(*) FROM res;"))
+        self.assertEqual(console.end(), 0)
+
+    def test_ctrl_c_ends_a_statement_and_not_the_console(self):
+        console = SqlConsole(self)
+        console.type("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+                     "SELECT max(i) FROM n;\r")
+        console.wait("\n")
+        console.type("\x03")
+        console.wait("sql> ")
+        self.assertIn("\n2\n", console.ask("SELECT count(*) FROM res;"))
+        self.assertEqual(console.end(), 0)
+
+    def test_tab_completes_the_relations(self):
+        console = SqlConsole(self)
+        console.type("SELECT count(*) FROM databa\t")
+        console.wait("ses")
+        console.type(";\r")
+        self.assertIn("\n1\n", console.wait("sql> "))
+        self.assertEqual(console.end(), 0)
 
 
 if __name__ == "__main__":
