@@ -142,6 +142,17 @@ static enum sirix_status refuse(const char *key, const char *text, struct sirix_
     return status;
 }
 
+/* Whether a text can stand in a header between quotes. */
+static bool is_plain(const char *text)
+{
+    bool is_good = true;
+
+    for (; *text != '\0'; text++) {
+        is_good &= *text > ' ' && *text <= '~' && *text != '"' && *text != '\\';
+    }
+    return is_good;
+}
+
 /* What must be given together, and what does nothing where it is given. */
 static enum sirix_status check_callers(const struct sirix_settings *settings,
                                        struct sirix_error *err)
@@ -167,8 +178,11 @@ static enum sirix_status check_callers(const struct sirix_settings *settings,
         return refuse("oauthJwksUrl",
                       "oauthJwksUrl must be a URL of https, or of http on this machine", err);
     }
-    if (url != NULL && strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0) {
-        return refuse("publicUrl", "publicUrl must begin with https:// or http://", err);
+    if (url != NULL &&
+        ((strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0) || !is_plain(url))) {
+        return refuse(
+            "publicUrl",
+            "publicUrl must begin with https:// or http://, and have no spaces and quotes", err);
     }
     if ((settings->http_tls_cert == NULL) != (settings->http_tls_key == NULL)) {
         return refuse("httpTlsCert", "httpTlsCert and httpTlsKey go together", err);

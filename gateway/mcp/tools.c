@@ -455,7 +455,7 @@ const struct sirix_mcp_tool
                                                                                               "visi"
                                                                                               "on")) "," SIRIX_O_CONFIRM),
                     .writes = true,
-                    .target = "branch",
+                    .target = SIRIX_MCP_ANY_BRANCH,
                     .is_destructive = true,
                     .run = sirix_tool_update_query,
                 },
@@ -491,6 +491,7 @@ const struct sirix_mcp_tool
                         "\"message\",\"database\",\"resource\",\"revision\"", SIRIX_O_WRITE),
                     .writes = true,
                     .creates = true,
+                    .target = "branch", /* Its first revision is one of main. */
                     .run = sirix_tool_create_resource,
                 },
                 {

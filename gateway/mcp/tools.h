@@ -13,6 +13,9 @@
 
 struct sirix_mcp_call;
 
+/* The target of a tool that may write to any branch of any resource, as its arguments alone say. */
+#define SIRIX_MCP_ANY_BRANCH "*"
+
 struct sirix_mcp_tool {
     const char *name;
     const char *title;

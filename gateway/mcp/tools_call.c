@@ -270,12 +270,20 @@ static enum sirix_status check_rate(const struct sirix_mcp_call *call, struct si
 /* Whether the branch that a call writes to is one that its caller may write to. */
 static enum sirix_status check_branch(const struct sirix_mcp_call *call, struct sirix_error *err)
 {
+    const struct sirix_access *access = &call->server->settings->access;
     const char *target = call->tool->target;
     const struct sirix_argument *given =
         target == NULL ? NULL : sirix_argument(&call->arguments, target);
     const struct sirix_bytes branch = given == NULL ? sirix_bytes_from_str("main") : given->text;
 
-    if (target == NULL || sirix_access_branch(&call->server->settings->access, branch)) {
+    if (target != NULL && strcmp(target, SIRIX_MCP_ANY_BRANCH) == 0) {
+        return sirix_access_branch(access, sirix_bytes_from_str(SIRIX_MCP_ANY_BRANCH))
+                   ? SIRIX_OK
+                   : sirix_fail(err, SIRIX_PERMISSION,
+                                "a query could write to any branch, and only some may be written "
+                                "to here; use sirix_insert, sirix_update and sirix_delete");
+    }
+    if (target == NULL || sirix_access_branch(access, branch)) {
         return SIRIX_OK;
     }
     enum sirix_status status =

@@ -33,7 +33,7 @@ struct sirix_http {
     pthread_mutex_t mutex; /* Of what follows. */
     pthread_cond_t idle;
     struct sirix_exchange *active; /* Requests that are being served. */
-    atomic_bool is_ending; /* Written with the mutex. */
+    atomic_bool is_ending;         /* Written with the mutex. */
 };
 
 /*

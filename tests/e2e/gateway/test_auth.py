@@ -166,7 +166,9 @@ class StaticTokens(AuthCase):
         for tool, arguments in (("sirix_insert", {"data": {"x": 1}}),
                                 ("sirix_create_branch", {"name": "other"}),
                                 ("sirix_promote", {"branch": "mine"}),
-                                ("sirix_revert", {"revision": 1})):
+                                ("sirix_revert", {"revision": 1}),
+                                ("sirix_execute_update_query",
+                                 {"query": "replace json value of $$.n with 2", "branch": "mine"})):
             _, _, message = self.call(server, tool, "t", **WHERE, **arguments)
             self.assertTrue(message["result"]["isError"], message)
             self.assertIn("permission", message["result"]["content"][0]["text"])
