@@ -118,46 +118,45 @@ enum sirix_status sirixctl_name_check_branch(const struct sirixctl_name *name, c
     return SIRIX_OK;
 }
 
+/* Whether the server has that view; SIRIX_NOT_FOUND with the reason of its kind where it has not. */
+static enum sirix_status try_view(struct sirix_client *client, const struct sirixctl_name *name,
+                                  const struct sirix_view *view,
+                                  const struct sirix_call_options *call, struct sirix_error *err)
+{
+    const struct sirix_resource_request request = {
+        .database = name->database, .resource = name->resource, .view = *view};
+    struct sirix_resource_info *info = NULL;
+    enum sirix_status status = sirix_client_get_resource(client, &request, call, &info, err);
+
+    sirix_client_free(info);
+    return status;
+}
+
 /* A snapshot if the server has one of that name, else a branch. */
 static enum sirix_status resolve_label(struct sirix_client *client,
                                        const struct sirixctl_name *name,
                                        const struct sirix_call_options *call,
                                        struct sirix_view *out_view, struct sirix_error *err)
 {
-    static const struct {
-        enum sirix_view_kind kind;
-        enum sirix_reason unknown;
-    } tries[] = {
-        {SIRIX_VIEW_SNAPSHOT, SIRIX_REASON_SNAPSHOT_UNKNOWN},
-        {SIRIX_VIEW_BRANCH, SIRIX_REASON_BRANCH_UNKNOWN},
-    };
+    struct sirix_view view = {.kind = SIRIX_VIEW_SNAPSHOT, .name = name->label};
+    struct sirix_error failure = {0};
+    enum sirix_status status = try_view(client, name, &view, call, &failure);
 
-    for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-        struct sirix_resource_info *info = NULL;
-        struct sirix_error failure = {0};
-        const struct sirix_resource_request request = {
-            .database = name->database,
-            .resource = name->resource,
-            .view = {.kind = tries[i].kind, .name = name->label},
-        };
-        enum sirix_status status =
-            sirix_client_get_resource(client, &request, call, &info, &failure);
-
-        sirix_client_free(info);
-        if (status == SIRIX_OK) {
-            *out_view = request.view;
-            return SIRIX_OK;
-        }
-        if (status != SIRIX_NOT_FOUND || failure.reason != tries[i].unknown) {
-            if (err != NULL) {
-                *err = failure;
-            }
-            return status;
-        }
+    if (status == SIRIX_NOT_FOUND && failure.reason == SIRIX_REASON_SNAPSHOT_UNKNOWN) {
+        view.kind = SIRIX_VIEW_BRANCH;
+        status = try_view(client, name, &view, call, &failure);
     }
-    return sirix_fail_reason(err, SIRIX_NOT_FOUND, SIRIX_REASON_BRANCH_UNKNOWN,
-                             "%s/%s has neither a snapshot nor a branch %s", name->database,
-                             name->resource, name->label);
+    if (status == SIRIX_NOT_FOUND && failure.reason == SIRIX_REASON_BRANCH_UNKNOWN) {
+        return sirix_fail_reason(err, SIRIX_NOT_FOUND, SIRIX_REASON_BRANCH_UNKNOWN,
+                                 "%s/%s has neither a snapshot nor a branch %s", name->database,
+                                 name->resource, name->label);
+    }
+    if (status == SIRIX_OK) {
+        *out_view = view;
+    } else if (err != NULL) {
+        *err = failure;
+    }
+    return status;
 }
 
 enum sirix_status sirixctl_name_view(struct sirix_client *client, const struct sirixctl_name *name,

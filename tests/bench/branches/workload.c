@@ -187,7 +187,9 @@ static bool next_node(struct worker *worker, unsigned *out_at)
             (struct node){.parent = parent, .depth = run->nodes[parent].depth + 1, .column = at};
         (void)snprintf(node->name, sizeof(node->name), "%s-%u", run->flow->name, at);
         for (char *c = node->name; *c != '\0'; c++) {
-            *c = *c == '_' ? '-' : *c;
+            if (*c == '_') {
+                *c = '-';
+            }
         }
         run->nodes[parent].children++;
         run->live++;
