@@ -1,6 +1,7 @@
 /* A stepper: frames are made in a buffer, which is handed out in pieces. */
 #include "service/backup.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,12 @@ static enum sirix_status keep_rows(struct sirix_backup *backup,
 
     enum sirix_status status = sirix_ref_scan(reader, none, none, false, keep_row, backup, err);
     sirix_reader_yield(reader);
+    if (status == SIRIX_EXHAUSTED) { /* The spool speaks of values. */
+        status = sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
+                                   "the rows of the database pass %" PRIu64
+                                   " bytes, the limit of a backup",
+                                   SIRIX_SPOOL_BYTES_MAX);
+    }
     if (status == SIRIX_OK && !backup->had_created) {
         status = sirix_fail(err, SIRIX_CORRUPT, "the database has no row of its own");
     }
