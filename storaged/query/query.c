@@ -342,6 +342,9 @@ static enum sirix_status evaluate(struct sirix_query *query, struct sirix_query_
     if (query->options.want != 0) {
         result.sink.want = query->options.want;
     }
+    if (!query->options.naive) {
+        result.sink.skip = &query->skip;
+    }
     run->frames = &query->frames;
     run->keep = &query->keep;
     run->global = &query->global;

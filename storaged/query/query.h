@@ -131,8 +131,9 @@ enum sirix_status sirix_query_next(struct sirix_query *query, size_t item_max, u
                                    bool *out_done, struct sirix_query_error *err) SIRIX_MUST_CHECK;
 
 /*
- * The first `count` items of the result are passed over without being written; before the first
- * _next(). For pages.
+ * The first `count` items of the result are passed over without being written (where they are the members
+ * of an array of the store, or one for each of these, without being looked at); before the first _next().
+ * For pages.
  */
 void sirix_query_skip(struct sirix_query *query, uint64_t count);
 

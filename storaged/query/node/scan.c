@@ -144,10 +144,15 @@ static enum sirix_status run_children(struct sirix_run *run, const struct sirix_
     struct sirix_store_view *view = sirix_store_container_view(*container);
     struct sirix_stored_list list;
     struct sirix_node node;
+    uint64_t first = 0;
     enum sirix_status status = sirix_store_container_node(*container, &node, err);
 
+    if (status == SIRIX_OK && sink->skip != NULL) {
+        first = *sink->skip < node.child_count ? *sink->skip : node.child_count;
+        *sink->skip -= first;
+    }
     if (status == SIRIX_OK) {
-        status = sirix_stored_list_init(&list, &view->document, &node, 0, &err->base);
+        status = sirix_stored_list_init(&list, &view->document, &node, first, &err->base);
     }
     while (status == SIRIX_OK && list.left != 0) {
         const struct sirix_turn_mark turn = sirix_run_turn_begin(run);

@@ -209,7 +209,8 @@ enum {
     SIRIX_PLAN_MEMBER_FROM_0 = 1u << 13,   /* MEMBER after xquery version. */
     SIRIX_PLAN_EARLY = 1u << 14,           /* WHERE: if it fails, the tuple passes. */
     SIRIX_PLAN_HOLDS_SEQUENCES = 1u << 15, /* OBJECT, ARRAY: of XQuery, which hold sequences. */
-    SIRIX_PLAN_ONE_EACH = 1u << 16,    /* ORDER, the last clause: each tuple becomes one item. */
+    SIRIX_PLAN_ONE_EACH =
+        1u << 16, /* ORDER, the last clause; FOR, the first before lets: a tuple is an item. */
     SIRIX_PLAN_ONE_OR_NONE = 1u << 17, /* The same, or none: where the return finds nothing. */
     SIRIX_PLAN_OF_ITEM = 1u << 18,     /* WHERE behind a join's FOR: reads its slot alone. */
 };

@@ -440,6 +440,22 @@ static void mark_order(struct sirix_plan *flwor)
     }
 }
 
+/* for $x in e let ... return: as many items as e has, so that pages need not begin at the first. */
+static void mark_for(struct sirix_plan *flwor)
+{
+    struct sirix_plan *first = flwor->children[0];
+    bool plain = first->kind == SIRIX_PLAN_FOR && !first->typed &&
+                 (first->flags & (SIRIX_PLAN_ALLOWING_EMPTY | SIRIX_PLAN_UPDATING)) == 0;
+
+    for (uint32_t i = 1; i + 1 < flwor->child_count && plain; i++) {
+        plain = flwor->children[i]->kind == SIRIX_PLAN_LET;
+    }
+    if (plain && (flwor->flags & SIRIX_PLAN_UPDATING) == 0 &&
+        gives_one(flwor, flwor->children[flwor->child_count - 1])) {
+        first->flags |= SIRIX_PLAN_ONE_EACH;
+    }
+}
+
 /* A number of items from a constant; 0: it is none. */
 static uint64_t count_of(const struct sirix_plan *plan)
 {
@@ -495,5 +511,6 @@ enum sirix_status sirix_plan_rewrite_flwor(struct sirix_work *work, struct sirix
     node->children = clauses.list;
     node->child_count = clauses.count;
     mark_order(node);
+    mark_for(node);
     return SIRIX_OK;
 }

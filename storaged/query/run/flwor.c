@@ -56,18 +56,49 @@ static enum sirix_status take_unwrap(struct sirix_sink *sink, struct sirix_run *
     return status == SIRIX_OK ? unwrap->outer->take(unwrap->outer, run, item, err) : status;
 }
 
+/* The array of e[] where that is one array of several members: what is in them does not matter then. */
+static enum sirix_status several_members(struct sirix_run *run, const struct sirix_plan *items,
+                                         struct sirix_item *out, bool *out_several,
+                                         struct sirix_query_error *err)
+{
+    uint64_t size = 0;
+    bool many = false;
+    enum sirix_status status = SIRIX_OK;
+
+    *out_several = false;
+    if (items->kind != SIRIX_PLAN_UNBOX) {
+        return SIRIX_OK;
+    }
+    status = sirix_run_few(run, items->children[0], out, &many, err);
+    if (status != SIRIX_OK || many || out->kind != SIRIX_ITEM_ARRAY ||
+        !sirix_container_is_stored(*out)) {
+        return status;
+    }
+    status = sirix_container_size(&run->work, *out, &size, err);
+    *out_several = size > 1;
+    return status;
+}
+
 enum sirix_status sirix_run_for_items(struct sirix_run *run, const struct sirix_plan *clause,
                                       struct sirix_sink *sink, struct sirix_query_error *err)
 {
     const struct sirix_plan *items = clause->children[0];
     struct unwrap_sink unwrap = {.sink = {.take = take_unwrap, .want = UINT64_MAX}, .outer = sink};
     struct sirix_item only = {0};
+    bool several = false;
     bool many = false;
 
     if ((clause->flags & SIRIX_PLAN_UNWRAP) == 0) {
         return sirix_run_push(run, items, sink, err);
     }
-    enum sirix_status status = sirix_run_few(run, items, &only, &many, err);
+    enum sirix_status status = several_members(run, items, &only, &several, err);
+    if (status == SIRIX_OK && several) {
+        return sirix_run_children(run, &only, sink, err);
+    }
+    if (status == SIRIX_OK) {
+        only = (struct sirix_item){0};
+        status = sirix_run_few(run, items, &only, &many, err);
+    }
     if (status != SIRIX_OK || (!many && only.kind == SIRIX_ITEM_NONE)) {
         return status;
     }
@@ -88,6 +119,7 @@ struct for_sink {
     const struct sirix_plan *clause;
     uint32_t next;
     uint64_t position;
+    uint64_t to_skip; /* What sink.skip was, until the first item. */
 };
 
 static enum sirix_status for_tuple(struct sirix_run *run, struct for_sink *at,
@@ -121,6 +153,10 @@ static enum sirix_status take_for(struct sirix_sink *sink, struct sirix_run *run
     struct for_sink *at = (struct for_sink *)sink;
     const struct sirix_turn_mark turn = sirix_run_turn_begin(run);
 
+    if (at->to_skip != 0) {
+        at->position += at->to_skip - *sink->skip;
+        at->to_skip = 0;
+    }
     at->position++;
     enum sirix_status status = for_tuple(run, at, item, err);
     sirix_run_turn_end(run, &turn);
@@ -138,6 +174,10 @@ static enum sirix_status for_clause(struct sirix_run *run, struct sirix_flwor *f
 
     if (flwor->joins != NULL && flwor->joins[clause] != NULL) {
         return sirix_flwor_join_give(run, flwor->joins[clause], flwor, clause, err);
+    }
+    if ((plan->flags & SIRIX_PLAN_ONE_EACH) != 0 && flwor->sink->skip != NULL) {
+        at.sink.skip = flwor->sink->skip;
+        at.to_skip = *flwor->sink->skip;
     }
     enum sirix_status status = sirix_run_for_items(run, plan, &at.sink, err);
     if (status == SIRIX_OK && at.position == 0 && (plan->flags & SIRIX_PLAN_ALLOWING_EMPTY) != 0) {

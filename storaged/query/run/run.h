@@ -39,6 +39,11 @@ struct sirix_sink {
     enum sirix_status (*take)(struct sirix_sink *sink, struct sirix_run *run,
                               const struct sirix_item *item, struct sirix_query_error *err);
     uint64_t want; /* It will look at no more items than these: a hint. UINT64_MAX: any number. */
+    /*
+     * How many items it passes over before it looks at one; NULL: none. Whoever can pass over them without
+     * making them may do so, and takes them off the number.
+     */
+    uint64_t *skip;
 };
 
 /*
@@ -85,7 +90,7 @@ struct sirix_run_store {
     enum sirix_status (*field)(struct sirix_run *run, const struct sirix_item *object,
                                struct sirix_run_name *name, struct sirix_item *out,
                                struct sirix_query_error *err);
-    /* The members of a container, in order. */
+    /* The members of a container, in order; the sink's skip is taken off. */
     enum sirix_status (*children)(struct sirix_run *run, const struct sirix_item *container,
                                   struct sirix_sink *sink, struct sirix_query_error *err);
     /* Fields of that name at any depth below a container, in document order. */

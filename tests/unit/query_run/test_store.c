@@ -410,6 +410,73 @@ static void a_later_page_reads_what_the_first_one_read(void **state)
     query_fixture_close(&f);
 }
 
+struct late_page {
+    const char *query;
+    uint64_t skip;
+    const char *items;
+    bool sought; /* Without passing what comes before. */
+};
+
+static void a_late_page_begins_where_it_begins(void **state)
+{
+    enum { MEMBERS = 50000, BYTES = MEMBERS * 6 + 64 };
+    static const struct late_page pages[] = {
+        {"jn:doc('db','r').a[]", 49998, "49998 49999", true},
+        {"jn:doc('db','r').a[]", 60000, "", true},
+        {"jn:doc('db','r').a[], jn:doc('db','r').b[]", 50001, "8 9", true},
+        {"jn:doc('db','r').a[], 5, jn:doc('db','r').b[]", 50001, "7 8", true},
+        {"jn:doc('db','r').l[][]", 3, "4 5", true},
+        {"for $x in jn:doc('db','r').a[] return $x", 49997, "49997 49998", true},
+        {"for $x at $i in jn:doc('db','r').a let $y := $x return $i || '/' || $y", 49998,
+         "49999/49998 50000/49999", true},
+        {"for $x in jn:doc('db','r').a[] where $x mod 2 eq 0 return $x", 3, "6 8", false},
+        {"for $x in jn:doc('db','r').b[] return ($x, $x)", 1, "7 8", false},
+        {"for $x in jn:doc('db','r').b[] order by $x descending return $x", 1, "8 7", false},
+        {"jn:doc('db','r').b[][$$ gt 7]", 1, "9", false},
+    };
+    char *text = malloc(BYTES);
+    struct query_fixture f;
+    size_t len = 0;
+
+    (void)state;
+    assert_non_null(text);
+    len += (size_t)snprintf(text, BYTES, "{\"b\":[7,8,9],\"l\":[[1,2],[3,4],[5]],\"a\":[");
+    for (int i = 0; i < MEMBERS; i++) {
+        len += (size_t)snprintf(text + len, BYTES - len, "%s%d", i == 0 ? "" : ",", i);
+    }
+    (void)snprintf(text + len, BYTES - len, "]}");
+    query_fixture_open(&f, NULL);
+    query_fixture_put(&f, "r", text);
+    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+        const struct sirix_query_item *items = NULL;
+        struct sirix_query_options options;
+        struct sirix_query *query = NULL;
+        struct sirix_query_error err = {0};
+        char got[64] = "";
+        size_t count = 0;
+        bool done = false;
+
+        f.limits.items_visited = pages[i].sought ? 10000 : 0;
+        query_fixture_options(&f, pages[i].query, &options);
+        assert_int_equal(sirix_query_prepare(&options, &query, &err), SIRIX_OK);
+        sirix_query_skip(query, pages[i].skip);
+        if (sirix_query_next(query, 2, 0, &items, &count, &done, &err) != SIRIX_OK) {
+            fail_msg("%s: %s", pages[i].query, err.base.text);
+        }
+        for (size_t c = 0; c < count; c++) {
+            (void)strncat(got, c == 0 ? "" : " ", 1);
+            (void)strncat(got, items[c].text.data, items[c].text.len);
+        }
+        if (strcmp(got, pages[i].items) != 0) {
+            print_error("%s\n  gives %s\n", pages[i].query, got);
+        }
+        assert_string_equal(got, pages[i].items);
+        sirix_query_close(query);
+    }
+    query_fixture_close(&f);
+    free(text);
+}
+
 static void a_commit_on_a_head_that_moved_is_a_conflict(void **state)
 {
     const struct sirix_edit_commit commit = {.author = {.data = "t", .len = 1}};
@@ -449,6 +516,7 @@ int main(void)
         cmocka_unit_test(several_resources_change_in_one_commit),
         cmocka_unit_test(reading_never_updates),
         cmocka_unit_test(a_later_page_reads_what_the_first_one_read),
+        cmocka_unit_test(a_late_page_begins_where_it_begins),
         cmocka_unit_test(a_commit_on_a_head_that_moved_is_a_conflict),
     };
 
