@@ -61,10 +61,12 @@ static bool member_type(struct builder *builder, const struct sirix_ast_type *as
     }
     out->member = member;
     if (ast->key != NULL) {
-        /* Keys are strings here; a key's type is looked at only so far as it exists. */
-        struct sirix_sequence_type key = {SIRIX_TYPE_ITEM, SIRIX_OCCURRENCE_ONE, NULL, NULL};
+        struct sirix_sequence_type key = {.type = SIRIX_TYPE_ITEM};
 
-        return builder_type(builder, ast->key, &key);
+        if (!builder_type(builder, ast->key, &key)) {
+            return false;
+        }
+        out->key = key.type;
     }
     return true;
 }

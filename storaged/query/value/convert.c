@@ -11,11 +11,30 @@ static const char *name_of(struct sirix_item item)
 
 /* --- Instance of --------------------------------------------------------------------------------------------- */
 
+/*
+ * Whether a name is a key of that type. Names are strings, whatever the key was that made them: 1 and "1"
+ * are one key, which is an integer as well.
+ */
+static enum sirix_status name_matches(struct sirix_work *work, struct sirix_bytes name,
+                                      enum sirix_type key, bool *out, struct sirix_query_error *err)
+{
+    if (key == SIRIX_TYPE_ITEM || key == SIRIX_TYPE_ATOMIC || key == SIRIX_TYPE_STRING) {
+        *out = true;
+        return SIRIX_OK;
+    }
+    if (!sirix_type_derives(key, SIRIX_TYPE_ATOMIC) || key == SIRIX_TYPE_ERROR) {
+        *out = false;
+        return SIRIX_OK;
+    }
+    return sirix_item_castable(work, sirix_item_string(name), key, out, err);
+}
+
 /* Every member of a container matches the type; no deeper than the types' text nests. */
 static enum sirix_status members_match(struct sirix_work *work, struct sirix_item item,
-                                       const struct sirix_sequence_type *type, bool *out,
+                                       const struct sirix_sequence_type *container, bool *out,
                                        struct sirix_query_error *err)
 {
+    const struct sirix_sequence_type *type = container->member;
     struct sirix_cursor cursor;
     bool matches = true;
     enum sirix_status status = sirix_cursor_start(work, item, &cursor, err);
@@ -23,12 +42,18 @@ static enum sirix_status members_match(struct sirix_work *work, struct sirix_ite
     while (status == SIRIX_OK && matches) {
         struct sirix_item member = {0};
         struct sirix_sequence held = {0};
+        struct sirix_bytes name = {0};
 
         status = sirix_work_tick(work, 1, err);
         if (status == SIRIX_OK) {
-            status = sirix_cursor_next(work, &cursor, NULL, &member, err);
+            status = sirix_cursor_next(
+                work, &cursor, container->key == SIRIX_TYPE_ITEM ? NULL : &name, &member, err);
         }
         if (status != SIRIX_OK || member.kind == SIRIX_ITEM_NONE) {
+            break;
+        }
+        status = name_matches(work, name, container->key, &matches, err);
+        if (status != SIRIX_OK || !matches) {
             break;
         }
         if (member.kind == SIRIX_ITEM_NULL || member.kind == SIRIX_ITEM_ARRAY) {
@@ -72,7 +97,7 @@ enum sirix_status sirix_item_matches(struct sirix_work *work, struct sirix_item 
         return SIRIX_OK;
     }
     if (type->member != NULL && sirix_item_is_structured(item)) {
-        return members_match(work, item, type->member, out, err);
+        return members_match(work, item, type, out, err);
     }
     if (type->function != NULL && item.kind == SIRIX_ITEM_FUNCTION) {
         struct sirix_sequence_type own = {.type = SIRIX_TYPE_FUNCTION,

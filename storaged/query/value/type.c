@@ -132,6 +132,10 @@ static bool within(const struct sirix_sequence_type *a, const struct sirix_seque
         b->occurrence == SIRIX_OCCURRENCE_NONE || !derives(a, b)) {
         return false;
     }
+    if (b->key != SIRIX_TYPE_ITEM && b->key != SIRIX_TYPE_ATOMIC && b->key != SIRIX_TYPE_STRING &&
+        !sirix_type_derives(a->key, b->key)) {
+        return false;
+    }
     if (b->member != NULL && (a->member == NULL || !within(a->member, b->member, depth + 1))) {
         return false;
     }

@@ -93,6 +93,7 @@ struct sirix_sequence_type {
     enum sirix_occurrence occurrence;
     const struct sirix_function_type *function; /* FUNCTION: its signature; NULL: any. */
     const struct sirix_sequence_type *member;   /* ARRAY, OBJECT: of each member; NULL: any. */
+    enum sirix_type key; /* OBJECT: what each name can be read as; ITEM: any. */
 };
 
 struct sirix_function_type {
