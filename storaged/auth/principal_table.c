@@ -404,7 +404,9 @@ enum sirix_status sirix_principal_table_parse(struct sirix_bytes text,
     while (status == SIRIX_OK && at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *line_end = newline == NULL ? end : newline;
-        struct line line = {.table = table, .number = ++number, .at = at, .end = line_end};
+
+        number++;
+        struct line line = {.table = table, .number = number, .at = at, .end = line_end};
 
         status = take_line(&line, err);
         at = newline == NULL ? end : newline + 1;

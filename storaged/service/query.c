@@ -35,7 +35,7 @@ static enum sirix_status hidden(struct sirix_bytes database, struct sirix_bytes 
     enum sirix_status status = sirix_fail_reason(
         err, SIRIX_NOT_FOUND,
         database_hidden ? SIRIX_REASON_DATABASE_UNKNOWN : SIRIX_REASON_RESOURCE_UNKNOWN,
-        "there is no %s \"%.*s\"", database_hidden ? "database" : "resource", (int)name.len,
+        "there is no %s %.*s", database_hidden ? "database" : "resource", (int)name.len,
         (const char *)name.data);
 
     sirix_error_set_field(err, database_hidden ? "database" : "resource");

@@ -26,7 +26,7 @@ static enum sirix_status unseen(struct sirix_bytes database, struct sirix_bytes 
     return sirix_fail_reason(err, SIRIX_NOT_FOUND,
                              database_unseen ? SIRIX_REASON_DATABASE_UNKNOWN
                                              : SIRIX_REASON_RESOURCE_UNKNOWN,
-                             "there is no %s \"%.*s\"", database_unseen ? "database" : "resource",
+                             "there is no %s %.*s", database_unseen ? "database" : "resource",
                              (int)name.len, (const char *)name.data);
 }
 

@@ -335,6 +335,15 @@ class Patterns(Guarded):
             self.owner.GetResource(database=b"db", resource=b"never")
         texts.append(caught.exception.details().replace("never", "X"))
         self.assertEqual(len(set(texts)), 1, texts)
+        for call in (lambda name: one.Query(query=b"jn:doc('db','%s')" % name),
+                     lambda name: one.Sql(sql=b'select * from db."%s"' % name)):
+            texts = []
+            for name in (b"other", b"never"):
+                with self.assertRaises(grpc.RpcError) as caught:
+                    list(call(name))
+                texts.append(caught.exception.details().replace(name.decode(), "X")
+                             .split("; nearest")[0])
+            self.assertEqual(texts[0], texts[1])
 
     def test_branches_outside_are_read_and_not_changed(self):
         agent = self.client(self.tokens["agent"])
