@@ -371,6 +371,12 @@ static bool find_function(struct builder *builder, const struct sirix_ast *ast, 
 
     const struct builder_function *user = find_user(builder, &name, arity);
 
+    /* Without a prefix the library comes before what was declared with one: local:sum hides no sum. */
+    if (user != NULL && is_plain && builder->function_uri.len == 0 &&
+        (user->declaration->name->prefix.len != 0 || user->declaration->name->has_uri) &&
+        find_library(builder, ast->name, arity, out)) {
+        return true;
+    }
     if (user != NULL) {
         out->user = user->function;
         return true;

@@ -423,7 +423,11 @@ static struct sirix_plan *dispatch_step(struct builder *builder, const struct si
     case SIRIX_AST_LOOKUP:
         return lookup(builder, ast);
     case SIRIX_AST_PREDICATE:
-        return step(builder, SIRIX_PLAN_PREDICATE, ast);
+        /* [name] is never a position, whatever the field holds. */
+        return step(builder,
+                    ast->children[1]->kind == SIRIX_AST_NAME ? SIRIX_PLAN_FILTER
+                                                             : SIRIX_PLAN_PREDICATE,
+                    ast);
     case SIRIX_AST_FILTER:
         return step(builder, SIRIX_PLAN_FILTER, ast);
     case SIRIX_AST_MEMBER:
