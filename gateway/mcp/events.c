@@ -347,7 +347,8 @@ static enum sirix_status need_thread(struct sirix_events *events, struct sirix_e
 }
 
 enum sirix_status sirix_events_add(struct sirix_events *events,
-                                   struct sirix_events_listener *listener, struct sirix_error *err)
+                                   struct sirix_events_listener *listener, struct sirix_bytes first,
+                                   struct sirix_error *err)
 {
     enum sirix_status status = SIRIX_OK;
 
@@ -358,6 +359,9 @@ enum sirix_status sirix_events_add(struct sirix_events *events,
     }
     if (status == SIRIX_OK && listener->wants_resources) {
         status = need_thread(events, err);
+    }
+    if (status == SIRIX_OK && first.len != 0) {
+        listener->tell(listener, first);
     }
     if (status == SIRIX_OK) {
         listener->next = events->first;

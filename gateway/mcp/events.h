@@ -54,9 +54,12 @@ enum sirix_status sirix_events_new(const struct sirix_mcp_server *server, struct
 /* When no listener is left. NULL is allowed. */
 void sirix_events_free(struct sirix_events *events);
 
-/* Begins telling. SIRIX_EXHAUSTED, SIRIX_IO (no thread). */
+/*
+ * Begins telling, with `first` (empty: nothing): nothing comes before it, and nothing that happens after it
+ * is left out. SIRIX_EXHAUSTED, SIRIX_IO (no thread): nothing was told.
+ */
 enum sirix_status sirix_events_add(struct sirix_events *events,
-                                   struct sirix_events_listener *listener,
+                                   struct sirix_events_listener *listener, struct sirix_bytes first,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 
 /* It is told nothing any more when this returns; its watches are gone. Also where it was not added. */

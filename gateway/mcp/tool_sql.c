@@ -410,6 +410,8 @@ enum sirix_status sirix_tool_store_query(struct sirix_mcp_call *call, struct sir
     if (cut != SIRIX_SQL_WHOLE) {
         tell_cut(&a, cut);
     }
+    answer->has_count = true; /* For the audit log, and as everywhere. */
+    answer->count = a.given;
     sirix_answer_u64(answer, answer->body, "rowCount", a.given);
     sirix_answer_set(answer, answer->body, "columns", a.columns);
     sirix_answer_set(answer, answer->body, "rows", a.rows);

@@ -163,12 +163,10 @@ static enum sirix_status serve_listening(struct sirix_exchange *exchange, bool *
     enum sirix_status status =
         sirix_mcp_listen_open(&exchange->request, &exchange->listener, &acknowledgment, &failure);
     if (status == SIRIX_OK) {
-        status = send_event(exchange, sirix_buf_view(&acknowledgment), &failure);
+        status = sirix_events_add(events, &exchange->listener, sirix_buf_view(&acknowledgment),
+                                  &failure);
     }
     sirix_buf_deinit(&acknowledgment);
-    if (status == SIRIX_OK) {
-        status = sirix_events_add(events, &exchange->listener, &failure);
-    }
     if (status != SIRIX_OK) {
         sirix_events_remove(events, &exchange->listener);
         sirix_buf_clear(&exchange->events);

@@ -387,11 +387,12 @@ static enum sirix_status start_and_serve(struct sirix_stdio *stdio, struct sirix
     const size_t unread_max = stdio->options.output_bytes_max == 0
                                   ? SIRIX_STDIO_OUTPUT_BYTES_MAX
                                   : stdio->options.output_bytes_max;
+    static const struct sirix_bytes nothing = {.data = NULL, .len = 0};
     enum sirix_status status =
         sirix_output_start(stdio->options.out_fd, unread_max, &stdio->output, err);
 
     if (status == SIRIX_OK) {
-        status = sirix_events_add(stdio->server->events, &stdio->listener, err);
+        status = sirix_events_add(stdio->server->events, &stdio->listener, nothing, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_pool_start(&stdio->pool, err);

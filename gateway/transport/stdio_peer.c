@@ -160,12 +160,9 @@ enum sirix_status sirix_stdio_listen(struct sirix_stdio_job *job, struct sirix_e
     sirix_buf_init(&out, SIZE_MAX);
     enum sirix_status status = sirix_mcp_listen_open(&job->request, &job->listener, &out, err);
     if (status == SIRIX_OK) {
-        status = send_message(stdio, sirix_buf_view(&out), err);
+        status = sirix_events_add(stdio->server->events, &job->listener, sirix_buf_view(&out), err);
     }
     sirix_buf_deinit(&out);
-    if (status == SIRIX_OK) {
-        status = sirix_events_add(stdio->server->events, &job->listener, err);
-    }
     (void)pthread_mutex_lock(&stdio->mutex);
     has_room = stdio->listening_count < SIRIX_STDIO_LISTENERS_MAX;
     if (status == SIRIX_OK && has_room) {
