@@ -19,16 +19,11 @@ static int check_config(const struct sirix_app_options *options)
     return EXIT_SUCCESS;
 }
 
-int main(int argc, char **argv)
+static int run(const struct sirix_app_options *options)
 {
-    struct sirix_app_options options = {0};
     struct sirix_error err = {0};
 
-    if (sirix_app_options_parse(argc, argv, &options, &err) != SIRIX_OK) {
-        (void)fprintf(stderr, "storaged: %s\n", err.text);
-        return EXIT_USAGE;
-    }
-    switch (options.action) {
+    switch (options->action) {
     case SIRIX_APP_HELP:
         sirix_app_help(stdout);
         return EXIT_SUCCESS;
@@ -36,10 +31,25 @@ int main(int argc, char **argv)
         (void)puts("storaged " SIRIX_VERSION);
         return EXIT_SUCCESS;
     case SIRIX_APP_CHECK_CONFIG:
-        return check_config(&options);
+        return check_config(options);
     default:
         break;
     }
-    return sirix_daemon_run(&options, &err) == SIRIX_OK ? EXIT_SUCCESS
-                                                        : sirix_status_exit_code(err.status);
+    return sirix_daemon_run(options, &err) == SIRIX_OK ? EXIT_SUCCESS
+                                                       : sirix_status_exit_code(err.status);
+}
+
+int main(int argc, char **argv)
+{
+    struct sirix_app_options options = {0};
+    struct sirix_error err = {0};
+    int code = EXIT_USAGE;
+
+    if (sirix_app_options_parse(argc, argv, &options, &err) == SIRIX_OK) {
+        code = run(&options);
+    } else {
+        (void)fprintf(stderr, "storaged: %s\n", err.text);
+    }
+    free(options.config_text);
+    return code;
 }
