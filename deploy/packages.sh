@@ -14,7 +14,7 @@ try='iso-codes python3'
 test='libcmocka-dev g++ clang-14 clang-format-14 clang-tidy-14 cppcheck libclang-rt-14-dev llvm-14 python3
       python3-grpcio python3-protobuf python3-lmdb python3-jsonpatch protobuf-compiler protobuf-compiler-grpc grpc-proto
       iso-codes procps util-linux ca-certificates openssl dpkg-dev systemd
-      golang-go golang-github-masterminds-sprig-dev golang-k8s-sigs-yaml-dev'
+      golang-go golang-github-masterminds-sprig-dev golang-k8s-sigs-yaml-dev python3-yaml'
 
 wanted=
 for set in "$@"; do
