@@ -86,7 +86,11 @@ static enum sirix_status hide(enum sirix_status status, struct sirix_error *err)
     if (status != SIRIX_UNAVAILABLE || err == NULL || err->reason != SIRIX_REASON_NONE) {
         return status;
     }
-    sirix_log_error(SIRIX_LOG_WARN, "the storage cannot be reached", err);
+    /* Of a failed handshake gRPC as often tells of sockets only: the settings are named always. */
+    sirix_log_error(SIRIX_LOG_WARN,
+                    "the storage cannot be reached; with TLS see that tlsCa has signed its "
+                    "certificate, which names storage, and that it takes tlsCert",
+                    err);
     return sirix_fail(err, SIRIX_UNAVAILABLE,
                       "the storage cannot be reached; try again later, or look into the log of the "
                       "server");

@@ -3,6 +3,7 @@
 
     test_files.py BUILD_DIR [unittest arguments]
 """
+import json
 import os
 import re
 import shutil
@@ -97,6 +98,16 @@ class Configurations(unittest.TestCase):
         path = self.place("etc/sirix-mcp.json", self.moved(read("config", "sirix-mcp.json")))
         out = self.check("sirix-mcp", "--config", path)
         self.assertIn('"127.0.0.1:8760"', out)
+
+    def test_the_example_of_a_gateway_between_machines_is_taken(self):
+        self.place("etc/callers", '{"name":"a","role":"reader","tokenSha256":"%s"}\n' % ("a" * 64))
+        self.place("etc/state.key", "ab" * 32 + "\n")
+        text = self.moved(read("config", "sirix-mcp-network.json"))
+        out = self.check("sirix-mcp", "--config", self.place("etc/sirix-mcp.json", text))
+        given, found = json.loads(text)["server"], json.loads(out)["server"]
+        self.assertEqual({key: found[key] for key in given}, given)
+        for key in ("tokenFile", "tlsCa", "tlsCert", "tlsKey"):
+            self.assertIn(key, given)
 
 
 class Units(unittest.TestCase):

@@ -19,7 +19,7 @@ WANTED = """
 ./usr/share/bash-completion/completions/sirixctl
 ./usr/share/doc/sirix/operations.md ./usr/share/doc/sirix/LICENSE
 ./usr/share/doc/sirix/examples/storaged.conf ./usr/share/doc/sirix/examples/sirix-mcp.json
-./usr/share/doc/sirix/examples/principals
+./usr/share/doc/sirix/examples/principals ./usr/share/doc/sirix/examples/sirix-mcp-network.json
 ./usr/share/sirix/proto/sirix/storage/v1/storage.proto
 """.split()
 

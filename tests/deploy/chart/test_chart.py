@@ -27,8 +27,12 @@ LEAST = {"storaged": {"insecure": True},
          "gateway": {"callers": {"existingSecret": "c"}, "stateKey": {"existingSecret": "s"}}}
 ALONE = {"storaged": {"tls": {"existingSecret": "t", "clientCertificates": True},
                       "principals": {"existingSecret": "p"}}, "gateway": {"enabled": False}}
-GUARDED = {**ALONE, "operatorToken": {"existingSecret": "o"},
+GUARDED = {"storaged": {**ALONE["storaged"], "tls": {"existingSecret": "t"}},
+           "operatorToken": {"existingSecret": "o"},
+           "gateway": {**LEAST["gateway"], "storageToken": {"existingSecret": "w"}},
            "backup": {"enabled": True, "databases": ["a"], "persistence": {"existingClaim": "b"}}}
+MUTUAL = {**GUARDED, "storaged": ALONE["storaged"], "operatorTls": {"existingSecret": "q"},
+          "gateway": {**GUARDED["gateway"], "storageTls": {"existingSecret": "x"}}}
 ALL = {
     "global": {"imageRegistry": "registry.example.com/x", "imagePullSecrets": [{"name": "pull"}]},
     "storaged": {
@@ -131,7 +135,7 @@ class Chart(unittest.TestCase):
 
     def test_every_manifest_fits_the_schema_and_the_type_of_its_kind(self):
         lines = []
-        for values, count in ((LEAST, 9), (ALONE, 5), (GUARDED, 7), (ALL, 17)):
+        for values, count in ((LEAST, 9), (ALONE, 4), (GUARDED, 11), (MUTUAL, 11), (ALL, 17)):
             manifests = self.manifests(values)
             self.assertGreaterEqual(len(manifests), count)
             lines += [json.dumps(m) for m in manifests]
@@ -228,8 +232,47 @@ class Chart(unittest.TestCase):
             self.assertLessEqual({"operator", "tls"}, mounts)
             self.assertEqual(mounts, {v["name"] for v in spec["volumes"]})
         self.assertNotIn("rel-sirix-test", dict(self.pods(self.manifests(ALONE))))
-        for flag in ("--token-file", "--tls-ca", "--storage"):
+        flags += " --tls-cert /operator-tls/tls.crt --tls-key /operator-tls/tls.key"
+        pods = dict(self.pods(self.manifests(MUTUAL)))
+        self.assertIn(flags + "\n", pods["rel-sirix-backup"]["containers"][0]["args"][0])
+        self.assertEqual(" ".join(pods["rel-sirix-test"]["containers"][0]["args"]), flags)
+        for name in ("rel-sirix-backup", "rel-sirix-test"):
+            self.assertIn("operator-tls", {v["name"] for v in pods[name]["volumes"]})
+        self.assertNotIn("rel-sirix-test", dict(self.pods(self.manifests(
+            {**MUTUAL, "operatorTls": {}, "backup": {}}))))
+        for flag in ("--token-file", "--tls-ca", "--tls-cert", "--tls-key", "--storage"):
             self.assertIn(flag, run(os.path.join(BUILD, "bin", "sirixctl"), "status", "--help").stdout)
+
+    def test_the_gateway_has_the_files_that_it_shows_to_a_guarded_storage(self):
+        files = {"tokenFile": ("w", "token"), "tlsCa": ("t", "ca.crt"), "tlsCert": ("x", "tls.crt"),
+                 "tlsKey": ("x", "tls.key")}
+        for values, keys in ((LEAST, ()), (GUARDED, ("tokenFile", "tlsCa")), (MUTUAL, tuple(files))):
+            manifests = self.manifests(values)
+            text = self.one(manifests, "ConfigMap", "-gateway")["data"]["sirix-mcp.json"]
+            settings = json.loads(text)["server"]
+            self.assertEqual(files.keys() & settings.keys(), set(keys))
+            pod = self.one(manifests, "Deployment")["spec"]["template"]["spec"]
+            self.assertEqual(pod["securityContext"]["fsGroup"], 10001)
+            volumes = {v["name"]: v for v in pod["volumes"]}
+            mounts = {m["mountPath"]: m for m in pod["containers"][0]["volumeMounts"]}
+            for key in keys:
+                folder, name = os.path.split(settings[key])
+                self.assertTrue(mounts[folder]["readOnly"])
+                secret = volumes[mounts[folder]["name"]]["secret"]
+                self.assertEqual((secret["secretName"], name), files[key])
+                # Of the group, which is the pod's (fsGroup); nobody else may read it.
+                self.assertEqual(secret["defaultMode"], 0o440)
+                # The Secret of storaged has its private key, too.
+                self.assertEqual([item["key"] for item in secret.get("items", ())],
+                                 ["ca.crt"] if key == "tlsCa" else [])
+
+    def test_a_certificate_may_stand_for_the_token(self):
+        values = {**MUTUAL, "operatorToken": {},
+                  "gateway": {**MUTUAL["gateway"], "storageToken": {}}}
+        manifests = self.manifests(values)
+        text = self.one(manifests, "ConfigMap", "-gateway")["data"]["sirix-mcp.json"]
+        self.assertNotIn("tokenFile", text)
+        self.assertNotIn("--token-file", json.dumps(manifests))
 
     def test_the_network_lets_in_who_must_come_in(self):
         manifests = self.manifests(ALL)
@@ -245,13 +288,15 @@ class Chart(unittest.TestCase):
                          [50051, 53, 53, 443])
 
     def test_a_change_of_settings_rolls_the_pods(self):
-        def mark(values):
-            template = self.one(self.manifests(values), "StatefulSet")["spec"]["template"]
+        def mark(values, kind="StatefulSet"):
+            template = self.one(self.manifests(values), kind)["spec"]["template"]
             return template["metadata"]["annotations"]["checksum/settings"]
 
         other = {**LEAST, "storaged": {"insecure": True, "settings": {"slow-call": 5}}}
         self.assertNotEqual(mark(LEAST), mark(other))
         self.assertEqual(mark(LEAST), mark(LEAST))
+        other = {**GUARDED, "storaged": {**GUARDED["storaged"], "tls": {"existingSecret": "t2"}}}
+        self.assertNotEqual(mark(GUARDED, "Deployment"), mark(other, "Deployment"))
 
     # --- Values --------------------------------------------------------------------------------------
 
@@ -260,7 +305,11 @@ class Chart(unittest.TestCase):
                 ({}, "storaged.insecure=true"),
                 ({**LEAST, "gateway": {}}, "gateway.callers.existingSecret"),
                 ({**LEAST, "gateway": {"callers": {"existingSecret": "c"}}}, "gateway.stateKey"),
-                ({**ALONE, "gateway": {"enabled": True}}, "can show no token"),
+                ({**GUARDED, "gateway": LEAST["gateway"]}, "gateway.storageToken.existingSecret is"),
+                ({**MUTUAL, "gateway": GUARDED["gateway"]}, "gateway.storageTls.existingSecret is"),
+                ({**MUTUAL, "operatorTls": {}}, "operatorTls.existingSecret is needed"),
+                ({**LEAST, "operatorToken": {"existingSecret": "o"}}, "operatorToken.existingSecret needs"),
+                ({**LEAST, "gateway": GUARDED["gateway"]}, "gateway.storageToken.existingSecret needs"),
                 ({**LEAST, "backup": {"enabled": True}}, "backup.persistence.existingClaim"),
                 ({**GUARDED, "operatorToken": {}}, "operatorToken.existingSecret")):
             self.assertIn(word, self.render(values, code=1))
@@ -272,13 +321,14 @@ class Chart(unittest.TestCase):
                    os.path.join(CHART, "values.schema.json"), path)
 
     def test_the_schema_of_values_takes_the_right_ones_and_no_others(self):
-        for values in ({}, LEAST, ALONE, GUARDED, ALL):
+        for values in ({}, LEAST, ALONE, GUARDED, MUTUAL, ALL):
             done = self.values_check(values)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for values in ({"storged": {}}, {"storaged": {"insecure": "yes"}},
                        {"storaged": {"persistence": {"size": "much"}}},
                        {"storaged": {"settings": {"data": "/x"}}},
                        {"storaged": {"image": {"digest": "abc"}}}, {"gateway": {"replicas": 0}},
+                       {"gateway": {"storageToken": "w"}}, {"operatorTls": {"secret": "q"}},
                        {"backup": {"databases": ["a b; rm -rf /"]}},
                        {"storaged": {"persistence": {"accessModes": ["ReadWriteMany"]}}}):
             self.assertEqual(self.values_check(values).returncode, 1, values)
@@ -295,7 +345,7 @@ class Chart(unittest.TestCase):
             self.assertIn("--ops 0.0.0.0:9464\n", done.stdout)
 
     def test_the_gateway_takes_its_settings(self):
-        for values in (LEAST, ALL):
+        for values in (LEAST, GUARDED, MUTUAL, ALL):
             text = self.one(self.manifests(values), "ConfigMap", "-gateway")["data"]["sirix-mcp.json"]
             settings = json.loads(text)["server"]
             self.assertEqual(settings["storage"], "rel-sirix-storaged:50051")

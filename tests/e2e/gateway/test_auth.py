@@ -17,7 +17,7 @@ import unittest
 
 from auth_server import AuthServer, openssl
 from http_server import Server
-from mcp_client import LIMIT_S, META, PROGRAMS, Case
+from mcp_client import LIMIT_S, META, PROGRAMS, Case, inside
 
 PUBLIC = "https://mcp.example/mcp"
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
@@ -403,8 +403,9 @@ class AccessTokens(AuthCase):
 class Storage(Case):
     """What the gateway itself shows to a storaged that knows its callers."""
 
-    def test_the_rights_of_its_token_are_the_store_s(self):
-        lines = []
+    def guard(self, *args, more=()):
+        """A storaged with principals by token and the lines of more: its address and process."""
+        lines = list(more)
         for name, role in (("r7", "reader"), ("w7", "writer")):
             lines.append(f"{name} {role} token=sha256:" +
                          hashlib.sha256(f"{name}-token-0123456789".encode()).hexdigest())
@@ -421,17 +422,26 @@ class Storage(Case):
         ready, told = os.pipe()
         daemon = subprocess.Popen(
             [os.path.join(os.path.dirname(PROGRAMS["sirixctl"]), "storaged"), "--data", self.data,
-             "--listen", address, "--principals", principals, "--ready-fd", str(told)],
+             "--listen", address, "--principals", principals, "--ready-fd", str(told), *args],
             pass_fds=[told], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         os.close(told)
         with os.fdopen(ready) as file:
             self.assertTrue(file.readline())
+        self.addCleanup(daemon.wait, LIMIT_S)
+        self.addCleanup(daemon.kill)
+        return address, daemon
+
+    def gateway(self, *args):
+        one = self.start(*args)
+        one.initialize()
+        return one
+
+    def test_the_rights_of_its_token_are_the_store_s(self):
+        address, daemon = self.guard()
 
         def gateway(*args):
-            one = self.start("--storage", address, "--read-write", *args)
-            one.initialize()
-            return one
+            return self.gateway("--storage", address, "--read-write", *args)
 
         nobody = gateway()
         self.assertEqual(nobody.fail("sirix_list_databases")["status"], "unauthenticated")
@@ -443,6 +453,80 @@ class Storage(Case):
         writer.call("sirix_insert", **WHERE, data={"x": 1})
         history = writer.call("sirix_history", **WHERE)["revisions"]
         self.assertEqual(history[0]["user"], "w7")
+        daemon.terminate()
+        self.assertEqual(daemon.wait(LIMIT_S), 0)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def authority(self, name):
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-keyout", self.path(name + ".key"), "-out", self.path(name + ".pem"), "-days", "2",
+                "-subj", "/CN=" + name)
+
+    def issue(self, name, who):
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                self.path(name + ".key"), "-out", self.path(name + ".csr"), "-subj", "/CN=" + name)
+        openssl("x509", "-req", "-in", self.path(name + ".csr"), "-CA", self.path("ca.pem"),
+                "-CAkey", self.path("ca.key"), "-CAcreateserial", "-days", "2", "-out",
+                self.path(name + ".pem"), "-extfile",
+                self.file(name + ".ext", "subjectAltName=" + who))
+
+    def by_config(self, name, **settings):
+        text = json.dumps({"server": {"readOnly": False, **settings}})
+        return self.gateway("--config", self.file(name + ".json", text))
+
+    def refused(self, gateways):
+        """What the logs say of gateways whose calls end at the handshake; they try at the same time."""
+        for one in gateways:
+            one.send({"jsonrpc": "2.0", "id": "x", "method": "tools/call",
+                      "params": {"name": "sirix_list_databases", "arguments": {}}})
+        for one in gateways:
+            result = one.answer()["result"]
+            self.assertTrue(result["isError"], result)
+            facts = json.loads(inside(result["content"][0]["text"]))
+            self.assertEqual(facts["status"], "unavailable", facts)
+            one.close()
+            told = [json.loads(line) for line in one.errors if "cannot be reached" in line]
+            self.assertTrue(told, one.errors)
+            for setting in ("tlsCa", "tlsCert"):
+                self.assertIn(setting, told[0]["msg"])
+
+    def test_tls_with_a_token_and_a_wrong_authority_is_told_by_its_setting(self):
+        self.authority("ca")
+        self.authority("other")
+        self.issue("server", "IP:127.0.0.1")
+        address, daemon = self.guard("--tls-cert", self.path("server.pem"), "--tls-key",
+                                     self.path("server.key"))
+        tls = {"storage": address, "tlsCa": self.path("ca.pem")}
+        writer = self.by_config("w", **tls, tokenFile=self.path("w7"))
+        writer.call("sirix_insert", **WHERE, data={"x": 1})
+        self.assertEqual(writer.call("sirix_history", **WHERE)["revisions"][0]["user"], "w7")
+        reader = self.by_config("r", **tls, tokenFile=self.path("r7"))
+        self.assertEqual(reader.fail("sirix_insert", **WHERE, data={"x": 1})["status"],
+                         "permission")
+        nobody = self.by_config("n", **tls)
+        self.assertEqual(nobody.fail("sirix_list_databases")["status"], "unauthenticated")
+        self.refused([self.by_config("o", storage=address, tlsCa=self.path("other.pem"),
+                                     tokenFile=self.path("w7"))])
+        daemon.terminate()
+        self.assertEqual(daemon.wait(LIMIT_S), 0)
+
+    def test_a_certificate_of_its_own_is_asked_for_and_may_stand_for_a_token(self):
+        self.authority("ca")
+        self.issue("server", "IP:127.0.0.1")
+        self.issue("client", "DNS:gateway.example")
+        address, daemon = self.guard(
+            "--tls-cert", self.path("server.pem"), "--tls-key", self.path("server.key"),
+            "--tls-client-ca", self.path("ca.pem"),
+            more=("c7 writer certificate=dns:gateway.example",))
+        tls = {"storage": address, "tlsCa": self.path("ca.pem")}
+        pair = {"tlsCert": self.path("client.pem"), "tlsKey": self.path("client.key")}
+        for name, more in (("c7", {}), ("w7", {"tokenFile": self.path("w7")})):
+            one = self.by_config(name, **tls, **pair, **more)
+            one.call("sirix_insert", **WHERE, data={name: 1})
+            self.assertEqual(one.call("sirix_history", **WHERE)["revisions"][0]["user"], name)
+        self.refused([self.by_config("bare", **tls, tokenFile=self.path("w7"))])
         daemon.terminate()
         self.assertEqual(daemon.wait(LIMIT_S), 0)
 

@@ -59,6 +59,7 @@ capabilities:
 --storage {{ include "sirix.fullname" . }}-storaged:50051
 {{- if .Values.operatorToken.existingSecret }} --token-file /operator/token{{ end -}}
 {{- if .Values.storaged.tls.existingSecret }} --tls-ca /tls/ca.crt{{ end -}}
+{{- if .Values.operatorTls.existingSecret }} --tls-cert /operator-tls/tls.crt --tls-key /operator-tls/tls.key{{ end -}}
 {{- end -}}
 
 {{- define "sirix.ctlMounts" -}}
@@ -67,6 +68,9 @@ capabilities:
 {{- end }}
 {{- if .Values.storaged.tls.existingSecret }}
 - {name: tls, mountPath: /tls, readOnly: true}
+{{- end }}
+{{- if .Values.operatorTls.existingSecret }}
+- {name: operator-tls, mountPath: /operator-tls, readOnly: true}
 {{- end }}
 {{- end -}}
 
@@ -85,6 +89,12 @@ capabilities:
     items:
       - {key: ca.crt, path: ca.crt}
 {{- end }}
+{{- if .Values.operatorTls.existingSecret }}
+- name: operator-tls
+  secret:
+    secretName: {{ .Values.operatorTls.existingSecret }}
+    defaultMode: 288
+{{- end }}
 {{- end -}}
 
 {{- /* What may not be left open, said before anything is made. */ -}}
@@ -93,11 +103,21 @@ capabilities:
 {{- if and (not $s.insecure) (or (not $s.tls.existingSecret) (not $s.principals.existingSecret)) -}}
 {{- fail "storaged.tls.existingSecret and storaged.principals.existingSecret are needed, or storaged.insecure=true to listen to the cluster without them" -}}
 {{- end -}}
-{{- if and .Values.gateway.enabled $s.principals.existingSecret -}}
-{{- fail "this version of sirix-mcp can show no token to storaged: set gateway.enabled=false, or leave storaged.principals.existingSecret empty and set storaged.insecure=true, so that the NetworkPolicy says who comes in" -}}
+{{- $mutual := and $s.tls.existingSecret $s.tls.clientCertificates -}}
+{{- $shown := dict "gateway.storageToken" .Values.gateway.storageToken "gateway.storageTls" .Values.gateway.storageTls "operatorToken" .Values.operatorToken "operatorTls" .Values.operatorTls -}}
+{{- range $value, $it := $shown -}}
+{{- if and $it.existingSecret (not $s.tls.existingSecret) -}}
+{{- fail (printf "%s.existingSecret needs storaged.tls.existingSecret: without TLS nothing is shown to another machine" $value) -}}
 {{- end -}}
-{{- if and .Values.gateway.enabled $s.tls.existingSecret -}}
-{{- fail "this version of sirix-mcp speaks no TLS to storaged: set gateway.enabled=false, or leave storaged.tls.existingSecret empty and set storaged.insecure=true" -}}
+{{- end -}}
+{{- if and .Values.gateway.enabled $mutual (not .Values.gateway.storageTls.existingSecret) -}}
+{{- fail "gateway.storageTls.existingSecret is needed with gateway.enabled and storaged.tls.clientCertificates" -}}
+{{- end -}}
+{{- if and .Values.gateway.enabled $s.principals.existingSecret (not .Values.gateway.storageToken.existingSecret) (not (and $mutual .Values.gateway.storageTls.existingSecret)) -}}
+{{- fail "gateway.storageToken.existingSecret is needed with gateway.enabled and storaged.principals.existingSecret (or storaged.tls.clientCertificates and gateway.storageTls.existingSecret): storaged must know the gateway" -}}
+{{- end -}}
+{{- if and .Values.backup.enabled $mutual (not .Values.operatorTls.existingSecret) -}}
+{{- fail "operatorTls.existingSecret is needed with backup.enabled and storaged.tls.clientCertificates" -}}
 {{- end -}}
 {{- if and .Values.gateway.enabled (not .Values.gateway.callers.existingSecret) (not .Values.gateway.settings.oauthIssuer) -}}
 {{- fail "gateway.callers.existingSecret or gateway.settings.oauthIssuer is needed: the gateway serves others only when it knows who they are" -}}
@@ -105,8 +125,8 @@ capabilities:
 {{- if and .Values.gateway.enabled (gt (int .Values.gateway.replicas) 1) (not .Values.gateway.stateKey.existingSecret) -}}
 {{- fail "gateway.stateKey.existingSecret is needed: all replicas must be able to open what one has sealed" -}}
 {{- end -}}
-{{- if and .Values.backup.enabled $s.principals.existingSecret (not .Values.operatorToken.existingSecret) -}}
-{{- fail "operatorToken.existingSecret is needed with backup.enabled and storaged.principals.existingSecret" -}}
+{{- if and .Values.backup.enabled $s.principals.existingSecret (not .Values.operatorToken.existingSecret) (not (and $mutual .Values.operatorTls.existingSecret)) -}}
+{{- fail "operatorToken.existingSecret is needed with backup.enabled and storaged.principals.existingSecret (or storaged.tls.clientCertificates and operatorTls.existingSecret)" -}}
 {{- end -}}
 {{- if and .Values.backup.enabled (or (not .Values.backup.persistence.existingClaim) (not .Values.backup.databases)) -}}
 {{- fail "backup.persistence.existingClaim and backup.databases are needed with backup.enabled" -}}
