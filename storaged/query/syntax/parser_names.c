@@ -234,6 +234,18 @@ static bool reference_number(const char *text, size_t len, uint32_t *out)
     return true;
 }
 
+/* Whether it has the letters of a reference to a character: then the character is what is wrong. */
+static bool is_reference_text(const char *text, size_t len)
+{
+    bool is_text = true;
+
+    for (size_t i = 0; i < len && is_text; i++) {
+        /* Not strspn: the text of a query does not end with a NUL. */
+        is_text = text[i] != '\0' && strchr("x0123456789abcdefABCDEF", text[i]) != NULL;
+    }
+    return is_text;
+}
+
 /* Behind an ampersand: XQuery's references. */
 static bool decode_reference(struct decoder *decoder)
 {
@@ -254,7 +266,7 @@ static bool decode_reference(struct decoder *decoder)
     decoder->at = semicolon + 1;
     if (len != 0 && text[0] == '#') {
         if (!reference_number(text, len, &code_point)) {
-            decoder->bad_char = len > 1 && strspn(text + 1, "x0123456789abcdefABCDEF") >= len - 1;
+            decoder->bad_char = len > 1 && is_reference_text(text + 1, len - 1);
             return false;
         }
         put_code_point(decoder, code_point);
