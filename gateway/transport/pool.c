@@ -37,24 +37,28 @@ static void *work(void *context)
             (void)pthread_cond_broadcast(&pool->idle);
         }
     }
+    const bool has_before = pool->has_ended;
+    const pthread_t before = pool->ended;
+
+    pool->ended = pthread_self();
+    pool->has_ended = true;
     pool->threads--;
     /* Another one may have been meant by the signal that ended this one's wait. */
     (void)pthread_cond_signal(&pool->work);
     (void)pthread_cond_broadcast(&pool->idle);
     (void)pthread_mutex_unlock(&pool->mutex);
+    if (has_before) {
+        (void)pthread_join(before, NULL);
+    }
     return NULL;
 }
 
 /* One thread more; called with the mutex. */
 static bool add_thread(struct sirix_pool *pool)
 {
-    pthread_attr_t attributes;
     pthread_t thread;
+    const bool is_started = pthread_create(&thread, NULL, work, pool) == 0;
 
-    (void)pthread_attr_init(&attributes);
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    const bool is_started = pthread_create(&thread, &attributes, work, pool) == 0;
-    (void)pthread_attr_destroy(&attributes);
     pool->threads += is_started;
     return is_started;
 }
@@ -147,6 +151,9 @@ void sirix_pool_stop(struct sirix_pool *pool)
         (void)pthread_cond_wait(&pool->idle, &pool->mutex);
     }
     (void)pthread_mutex_unlock(&pool->mutex);
+    if (pool->has_ended) {
+        (void)pthread_join(pool->ended, NULL);
+    }
     (void)pthread_cond_destroy(&pool->work);
     (void)pthread_cond_destroy(&pool->idle);
     (void)pthread_mutex_destroy(&pool->mutex);

@@ -29,6 +29,13 @@ struct sirix_pool {
     size_t busy;    /* Jobs that are running. */
     size_t lent;    /* Of these: wait for a person. */
     size_t threads; /* That there are. */
+    /*
+     * The last one that ended. Each waits for the one before it to be gone, so that whoever waits for
+     * the last has waited for all: what libraries keep for a thread is given back before the process
+     * ends.
+     */
+    pthread_t ended;
+    bool has_ended;
     bool is_ending;
 };
 
