@@ -37,4 +37,27 @@ hits=$(grep -nE '^[[:space:]]*//' $files || true)
 [ -z "$hits" ] || fail "line comments:
 $hits"
 
+# A decision's four digits begin its file's name and its title, and are of no other; 0000 is the template.
+numbers=''
+for file in docs/adr/*; do
+    name=${file##*/}
+    number=${name%%-*}
+    case "$name" in
+    0000-template.md) continue ;;
+    [0-9][0-9][0-9][0-9]-?*.md) ;;
+    *)
+        fail "$file: the name of a decision is its four digits, -, words and .md"
+        continue
+        ;;
+    esac
+    case "$(head -n 1 "$file")" in
+    "# $number. "?*) ;;
+    *) fail "$file: the title has to begin with \"# $number. \"" ;;
+    esac
+    case "$numbers" in
+    *" $number "*) fail "$file: another decision has the number $number" ;;
+    esac
+    numbers="$numbers $number "
+done
+
 exit "$failed"
