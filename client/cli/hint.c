@@ -37,6 +37,9 @@ static const struct advice advice_by_reason[] = {
     {SIRIX_REASON_REVISION_AHEAD, "`history` lists the revisions", NULL},
     {SIRIX_REASON_REVISION_BEFORE_FIRST, "`history` lists the revisions with their times", NULL},
     {SIRIX_REASON_NODE_KIND, "update --replace also replaces an object or array", &sirixctl_update},
+    {SIRIX_REASON_SIZE_LIMIT,
+     "--max-operations allows more, up to 1000000; without --json-patch a diff has no such limit",
+     &sirixctl_diff},
     {SIRIX_REASON_BRANCH_EXPIRED, "`branch list` shows the branches that are left", NULL},
 };
 

@@ -8,13 +8,25 @@
 
 #include "cli/commands/commands.h"
 
-enum own_flag { FLAG_BRANCH, FLAG_SINCE_PARTED, FLAG_JSON_PATCH, FLAG_STAT, FLAG_MAX };
+enum own_flag {
+    FLAG_BRANCH,
+    FLAG_SINCE_PARTED,
+    FLAG_JSON_PATCH,
+    FLAG_MAX_OPERATIONS,
+    FLAG_STAT,
+    FLAG_MAX,
+};
+
+/* Of a patch: all that the daemon gives. Whoever asked for it here wants it whole. */
+enum { PATCH_OPERATIONS_MAX = 1000 * 1000 };
 
 static const struct sirixctl_flag own_flags[] = {
     [FLAG_BRANCH] = {"branch", "NAME", "for ends without @: of this branch instead of main"},
     [FLAG_SINCE_PARTED] = {"since-parted", NULL,
                            "from the newest revision that both ends come from"},
     [FLAG_JSON_PATCH] = {"json-patch", NULL, "as an RFC 6902 patch"},
+    [FLAG_MAX_OPERATIONS] = {"max-operations", "N",
+                             "with --json-patch: refuse more than N (default: 1000000, the most)"},
     [FLAG_STAT] = {"stat", NULL, "counts only"},
     [FLAG_MAX] = {"max", "N", "changes to show (default: all)"},
 };
@@ -56,6 +68,12 @@ static void json_change(struct sirixctl_json *json, const struct sirix_change *c
     sirixctl_json_object_end(json);
 }
 
+/* Whether changes that were to be shown are missing; who asked for counts alone misses none. */
+static bool lacks_changes(const struct sirixctl *ctl, const struct sirix_diff_counts *counts)
+{
+    return counts->truncated && ctl->args.own[FLAG_STAT] == NULL;
+}
+
 static void json_counts(struct sirixctl_json *json, const struct sirix_diff_counts *counts)
 {
     sirixctl_json_object(json, "counts");
@@ -66,7 +84,6 @@ static void json_counts(struct sirixctl_json *json, const struct sirix_diff_coun
     sirixctl_json_u64(json, "renames", counts->renames);
     sirixctl_json_u64(json, "moves", counts->moves);
     sirixctl_json_object_end(json);
-    sirixctl_json_bool(json, "truncated", counts->truncated);
 }
 
 /* --- Words ------------------------------------------------------------------------------------ */
@@ -109,15 +126,14 @@ static void print_change(struct sirixctl_out *out, const struct sirix_change *ch
 }
 
 static void print_counts(struct sirixctl_out *out, const struct sirix_diff_ends *ends,
-                         const struct sirix_diff_counts *counts)
+                         const struct sirix_diff_counts *counts, bool truncated)
 {
-    sirixctl_out_printf(out,
-                        "%" PRIu64 " -> %" PRIu64 ": %" PRIu64 " inserted, %" PRIu64
-                        " deleted, %" PRIu64 " updated, %" PRIu64 " replaced, %" PRIu64
-                        " renamed, %" PRIu64 " moved%s\n",
-                        ends->from_revision, ends->to_revision, counts->inserts, counts->deletes,
-                        counts->updates, counts->replaces, counts->renames, counts->moves,
-                        counts->truncated ? " (not all shown)" : "");
+    sirixctl_out_printf(
+        out,
+        "%" PRIu64 " -> %" PRIu64 ": %" PRIu64 " inserted, %" PRIu64 " deleted, %" PRIu64
+        " updated, %" PRIu64 " replaced, %" PRIu64 " renamed, %" PRIu64 " moved%s\n",
+        ends->from_revision, ends->to_revision, counts->inserts, counts->deletes, counts->updates,
+        counts->replaces, counts->renames, counts->moves, truncated ? " (not all shown)" : "");
 }
 
 /* --- The stream ------------------------------------------------------------------------------- */
@@ -166,11 +182,12 @@ static enum sirix_status show(struct sirixctl *ctl, struct sirix_diff_stream *st
         sirixctl_json_array_end(&json);
     }
     json_counts(&json, &part.counts);
+    sirixctl_json_bool(&json, "truncated", lacks_changes(ctl, &part.counts));
     sirixctl_json_object_end(&json);
     if (status == SIRIX_OK && patch) {
         sirixctl_out_printf(&ctl->out, "\n");
     } else if (status == SIRIX_OK && !ctl->json) {
-        print_counts(&ctl->out, &ends, &part.counts);
+        print_counts(&ctl->out, &ends, &part.counts, lacks_changes(ctl, &part.counts));
     }
     return sirixctl_json_end(&json, ctl->json && !patch ? &ctl->out : NULL, status, err);
 }
@@ -230,6 +247,37 @@ static enum sirix_status read_ends(struct sirixctl *ctl, struct sirixctl_name *f
     return status;
 }
 
+/* How much of it is wanted. */
+static enum sirix_status read_limits(const struct sirixctl *ctl, struct sirix_diff_request *request,
+                                     struct sirix_error *err)
+{
+    const char *operations = ctl->args.own[FLAG_MAX_OPERATIONS];
+    uint64_t max_operations = PATCH_OPERATIONS_MAX;
+
+    if (request->json_patch && ctl->args.own[FLAG_STAT] != NULL) {
+        return sirixctl_usage(err, "--json-patch and --stat exclude each other");
+    }
+    if (operations != NULL && !request->json_patch) {
+        return sirixctl_usage(err, "--max-operations is of a patch: it needs --json-patch");
+    }
+    if (ctl->args.own[FLAG_STAT] != NULL) {
+        request->max_changes = 1; /* The counts are of the whole diff all the same. */
+    }
+    enum sirix_status status = sirixctl_parse_optional(ctl->args.own[FLAG_MAX], "--max", UINT64_MAX,
+                                                       &request->max_changes, err);
+    if (status == SIRIX_OK) {
+        status = sirixctl_parse_optional(operations, "--max-operations", PATCH_OPERATIONS_MAX,
+                                         &max_operations, err);
+    }
+    if (status == SIRIX_OK && max_operations == 0) {
+        return sirixctl_usage(err, "--max-operations has to be at least 1");
+    }
+    if (status == SIRIX_OK && request->json_patch) {
+        request->max_patch_operations = (uint32_t)max_operations;
+    }
+    return status;
+}
+
 static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
 {
     struct sirix_diff_request request = {
@@ -239,16 +287,8 @@ static enum sirix_status run(struct sirixctl *ctl, struct sirix_error *err)
     struct sirix_diff_stream *stream = NULL;
     struct sirixctl_name first;
     struct sirixctl_name second;
-    enum sirix_status status = SIRIX_OK;
+    enum sirix_status status = read_limits(ctl, &request, err);
 
-    if (request.json_patch && ctl->args.own[FLAG_STAT] != NULL) {
-        return sirixctl_usage(err, "--json-patch and --stat exclude each other");
-    }
-    if (ctl->args.own[FLAG_STAT] != NULL) {
-        request.max_changes = 1; /* The counts are of the whole diff all the same. */
-    }
-    status = sirixctl_parse_optional(ctl->args.own[FLAG_MAX], "--max", UINT64_MAX,
-                                     &request.max_changes, err);
     if (status == SIRIX_OK) {
         status = read_ends(ctl, &first, &second, &request, err);
     }

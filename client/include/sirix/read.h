@@ -179,7 +179,7 @@ struct sirix_diff_request {
     bool json_patch;               /* RFC 6902 instead of changes. */
     uint64_t max_changes;          /* 0: all; the counts are always of the whole diff. */
     uint32_t max_value_bytes;      /* Of one old or new value. */
-    uint32_t max_patch_operations; /* More is SIRIX_EXHAUSTED. */
+    uint32_t max_patch_operations; /* 0: 10,000; to 1,000,000. More is SIRIX_EXHAUSTED. */
 };
 
 struct sirix_change {

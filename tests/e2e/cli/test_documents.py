@@ -103,6 +103,13 @@ class Workflow(Folder):
         stat = self.ask("diff", "db/res@%d" % one, "@main", "--stat")
         self.assertEqual(stat["counts"], whole["counts"])
         self.assertNotIn("changes", stat)
+        self.assertFalse(stat["truncated"])
+        words = self.run_ctl("diff", "db/res@%d" % one, "@main", "--stat")[0]
+        self.assertRegex(words, r"^1 -> 3: 1 inserted, 0 deleted, 1 updated, .* 0 moved\n$")
+        # --max leaves some out, and says so.
+        self.assertTrue(self.ask("diff", "db/res@%d" % one, "--max", "1", "@main")["truncated"])
+        self.assertIn(" 0 moved (not all shown)\n",
+                      self.run_ctl("diff", "db/res@%d" % one, "@main", "--max", "1")[0])
         for second in ("@main", "db/res", "db/res@main", "db/res@%d" % (one + 2)):
             self.assertEqual(self.ask("diff", "db/res@%d" % one, second), whole)
         self.assertIn("one resource", self.run_ctl("diff", "db/res@1", "db/other", code=64)[1])
@@ -112,6 +119,29 @@ class Workflow(Folder):
         self.assertEqual(self.export("db/res@old"), self.export())
         self.assertEqual(len(self.ask("diff", "db/res")["changes"]), 1)  # Of its parent.
         self.run_ctl("diff", "db/res", "--stat", "--json-patch", code=64)
+
+    def test_a_patch_has_as_many_operations_as_it_needs(self):
+        count = 16000
+        one = self.load(list(range(count)))["revision"]
+        self.ask("import", "db/res", "-", "--replace",
+                 stdin=json.dumps(list(range(0, count, 2))).encode())
+        ends = ("diff", "db/res@%d" % one, "@main", "--json-patch")
+        patch = self.run_ctl(*ends)[0]
+        self.ask("branch", "create", "db/res@%d" % one, "old")
+        self.ask("apply", "db/res", "-", "--branch", "old", stdin=patch.encode())
+        self.assertEqual(self.export("db/res@old"), list(range(0, count, 2)))
+        # A limit of one's own, met exactly, and passed by one.
+        few = ("diff", "db/few@1", "@main", "--json-patch", "--max-operations")
+        self.load([1, 2, 3], "db/few")
+        self.ask("update", "db/few", "/[0]", "4")
+        self.ask("update", "db/few", "/[2]", "5")
+        self.assertEqual(len(json.loads(self.run_ctl(*few, "2")[0])), 2)
+        self.assertEqual(self.error(*few, "1", code=75)["reason"], "size_limit")
+        self.assertIn("--max-operations allows more", self.run_ctl(*few, "1", code=75)[1])
+        for wrong in ("0", "1000001", "-1", "x"):
+            self.run_ctl(*few, wrong, code=64)
+        self.assertIn("--json-patch", self.run_ctl("diff", "db/few", "--max-operations", "5",
+                                                   code=64)[1])
 
     def test_the_history_of_a_node_is_of_that_node_alone(self):
         self.load({"a": {"x": 1}, "b": 0})
