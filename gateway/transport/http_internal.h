@@ -34,6 +34,12 @@ struct sirix_http {
     pthread_cond_t idle;
     struct sirix_exchange *active; /* Requests that are being served. */
     atomic_bool is_ending;         /* Written with the mutex. */
+    /*
+     * The last thread that served a request beside its connection's. Each waits for the one before it
+     * to be gone, so that whoever waits for the last has waited for all.
+     */
+    pthread_t ended;
+    bool has_ended;
 };
 
 /*

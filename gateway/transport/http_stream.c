@@ -106,10 +106,20 @@ void sirix_stream_finish(struct sirix_exchange *exchange)
 static void *work(void *context)
 {
     struct sirix_exchange *exchange = context;
+    struct sirix_http *http = exchange->http;
 
     sirix_stream_finish(exchange);
+    (void)pthread_mutex_lock(&http->mutex);
+    const bool has_before = http->has_ended;
+    const pthread_t before = http->ended;
+    http->ended = pthread_self();
+    http->has_ended = true;
+    (void)pthread_mutex_unlock(&http->mutex);
     (void)sirix_exchange_is_served(exchange);
     sirix_exchange_unref(exchange);
+    if (has_before) {
+        (void)pthread_join(before, NULL);
+    }
     return NULL;
 }
 
@@ -117,16 +127,12 @@ static void *work(void *context)
 static enum sirix_status serve_beside(struct sirix_exchange *exchange, bool *out_is_streamed,
                                       struct sirix_error *err)
 {
-    pthread_attr_t attributes;
     pthread_t thread;
 
     exchange->peer = (struct sirix_mcp_peer){.send = send_to_peer};
     exchange->request.context.peer = &exchange->peer;
     (void)atomic_fetch_add(&exchange->references, 1);
-    (void)pthread_attr_init(&attributes);
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    const int rc = pthread_create(&thread, &attributes, work, exchange);
-    (void)pthread_attr_destroy(&attributes);
+    const int rc = pthread_create(&thread, NULL, work, exchange);
     if (rc != 0) {
         (void)atomic_fetch_sub(&exchange->references, 1);
         return sirix_fail(err, SIRIX_IO, "cannot start a thread: %s", strerror(rc));
