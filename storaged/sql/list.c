@@ -275,6 +275,20 @@ static enum sirix_status check_required(const struct sirix_sql_list_scan *scan,
     return SIRIX_OK;
 }
 
+/* A name that is no text would be as none, which stands for what a statement takes by itself. */
+static enum sirix_status check_given(const struct sirix_sql_list_scan *scan, size_t i,
+                                     struct sirix_error *err)
+{
+    const struct sirix_sql_list_column *column = &scan->list->columns[i];
+
+    return column->argument && strcmp(column->type, "text") == 0 &&
+                   sirix_sql_list_given(scan, i).len == 0
+               ? sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_ERROR,
+                                   "%s of %s is a text that is not empty: FROM %s", column->name,
+                                   scan->list->name, scan->list->form)
+               : SIRIX_OK;
+}
+
 static enum sirix_status take_given(struct list_cursor *cursor, int number, sqlite3_value **values,
                                     struct sirix_error *err)
 {
@@ -290,6 +304,11 @@ static enum sirix_status take_given(struct list_cursor *cursor, int number, sqli
         if (status == SIRIX_OK && scan->given[i].bytes.len != 0) {
             status = sirix_arena_copy(&scan->session->arena, scan->given[i].bytes,
                                       &scan->given[i].bytes, err);
+        }
+        if (status == SIRIX_OK && scan->given[i].kind == SIRIX_SQL_NULL) {
+            scan->done = true; /* Nothing equals NULL. */
+        } else if (status == SIRIX_OK) {
+            status = check_given(scan, i, err);
         }
     }
     return status == SIRIX_OK ? check_required(scan, err) : status;

@@ -209,6 +209,11 @@ static enum sirix_status view_argument(struct sirix_sql_list_scan *scan, size_t 
     char *text = NULL;
     enum sirix_status status = SIRIX_OK;
 
+    if (given->kind != SIRIX_SQL_INTEGER && (given->kind != SIRIX_SQL_TEXT || spec.len == 0)) {
+        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_ERROR,
+                                 "a revision is a number, or the name of a snapshot or branch, or "
+                                 "a time, as text that is not empty");
+    }
     if (given->kind == SIRIX_SQL_INTEGER) {
         status = sirix_arena_printf(&scan->session->arena, &text, err, "%lld",
                                     (long long)given->integer);

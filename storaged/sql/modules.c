@@ -108,20 +108,26 @@ int sirix_sql_plan_give(const struct sirix_sql_plan *plan, sqlite3_index_info *i
     return SQLITE_OK;
 }
 
+bool sirix_sql_has_null(sqlite3_value *const *values, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (sqlite3_value_type(values[i]) == SQLITE_NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum sirix_status sirix_sql_spec_from(struct sirix_sql_session *session, sqlite3_value *value,
                                       struct sirix_bytes *out_spec, struct sirix_error *err)
 {
     const int type = sqlite3_value_type(value);
 
     *out_spec = (struct sirix_bytes){0};
-    if (type == SQLITE_NULL) {
-        return SIRIX_OK;
-    }
-    if (type != SQLITE_TEXT && type != SQLITE_INTEGER) {
-        return sirix_fail_reason(
-            err, SIRIX_INVALID, SIRIX_REASON_SQL_ERROR,
-            "a revision is a number, or the name of a snapshot or branch, or a "
-            "time, as text");
+    if ((type != SQLITE_TEXT && type != SQLITE_INTEGER) || sqlite3_value_bytes(value) == 0) {
+        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_ERROR,
+                                 "an argument is a name, as text that is not empty; a revision is "
+                                 "a number, or the name of a snapshot or branch, or a time");
     }
     const struct sirix_bytes text = {.data = sqlite3_value_text(value),
                                      .len = (size_t)sqlite3_value_bytes(value)};

@@ -38,7 +38,13 @@ int sirix_sql_plan_give(const struct sirix_sql_plan *plan, sqlite3_index_info *i
                         double cost, int64_t rows);
 const char *sirix_sql_operator(int op);
 
-/* A value as an argument that names a revision: text, or a whole number. "" for NULL. */
+/* Whether one of the values is NULL: nothing equals it, so a scan that is to be at it has no rows. */
+bool sirix_sql_has_null(sqlite3_value *const *values, int count);
+
+/*
+ * A value as an argument that names a revision, a database or a resource: text, or a whole number. Neither
+ * NULL nor an empty text: SIRIX_INVALID, because they would stand for what was not given.
+ */
 enum sirix_status sirix_sql_spec_from(struct sirix_sql_session *session, sqlite3_value *value,
                                       struct sirix_bytes *out_spec,
                                       struct sirix_error *err) SIRIX_MUST_CHECK;

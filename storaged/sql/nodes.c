@@ -270,9 +270,10 @@ static enum sirix_status open_view(struct node_cursor *cursor, int number, sqlit
     enum sirix_status status = SIRIX_OK;
 
     for (int i = 0; i < 3 && status == SIRIX_OK; i++) {
-        if ((number & (1 << (ARGUMENTS_SHIFT + i))) != 0) {
-            status = sirix_sql_spec_from(session, *(*values)++, &given[i], err);
+        if ((number & (1 << (ARGUMENTS_SHIFT + i))) == 0) {
+            continue;
         }
+        status = sirix_sql_spec_from(session, *(*values)++, &given[i], err);
     }
     if (status == SIRIX_OK && given[1].len == 0) {
         return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_ERROR,
@@ -324,15 +325,17 @@ static enum sirix_status begin_one(struct node_cursor *cursor, sqlite3_value *va
 }
 
 static enum sirix_status begin(struct node_cursor *cursor, int number, sqlite3_value **values,
-                               struct sirix_error *err)
+                               int count, struct sirix_error *err)
 {
     uint64_t parent = 0;
     bool has = false;
     enum sirix_status status = sirix_sql_touch(session_of(cursor), err);
 
-    if (status == SIRIX_OK) {
-        status = open_view(cursor, number, &values, err);
+    /* An argument, or the key or path that is looked for. */
+    if (status != SIRIX_OK || sirix_sql_has_null(values, count)) {
+        return status;
     }
+    status = open_view(cursor, number, &values, err);
     if (status == SIRIX_OK) {
         status = sirix_document_has_value(&cursor->document, &has, err);
     }
@@ -373,12 +376,11 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
     struct sirix_error err = {0};
 
     (void)text;
-    (void)argc;
     sirix_walk_free(cursor->walk);
     cursor->walk = NULL;
     cursor->way = number & WAY_MASK;
     cursor->eof = true;
-    return begin(cursor, number, values, &err) == SIRIX_OK
+    return begin(cursor, number, values, argc, &err) == SIRIX_OK
                ? SQLITE_OK
                : sirix_sql_failed(session_of(cursor), &err);
 }

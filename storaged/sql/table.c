@@ -330,9 +330,13 @@ static enum sirix_status begin(struct sirix_sql_table_cursor *cursor, const char
     uint64_t parent_key = 0;
     bool possible = true;
     bool pass = false;
+    const bool revision = (cursor->plan & SIRIX_SQL_PLAN_REVISION) != 0;
     enum sirix_status status = sirix_sql_touch(table->vtab.session, err);
 
-    if (status == SIRIX_OK && (cursor->plan & SIRIX_SQL_PLAN_REVISION) != 0) {
+    if (status != SIRIX_OK || sirix_sql_has_null(values, revision ? 1 : 0)) {
+        return status;
+    }
+    if (revision) {
         status = sirix_sql_spec_from(table->vtab.session, *values++, &spec, err);
     }
     if (status == SIRIX_OK) {

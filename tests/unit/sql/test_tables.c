@@ -132,6 +132,79 @@ static void any_revision_is_read_by_argument(void **state)
     assert_int_equal(sql_fixture_run(f, "SELECT * FROM users(99)"), SIRIX_OUT_OF_RANGE);
 }
 
+/* NULL is not what was left out. */
+static void a_null_argument_gives_no_rows(void **state)
+{
+    struct sql_fixture *f = *state;
+    static const char *const empty[] = {
+        "SELECT name FROM users WHERE revision = NULL",
+        "SELECT name FROM users(NULL)",
+        "SELECT name FROM users WHERE revision = (SELECT revision FROM snapshots WHERE snapshot = "
+        "'typo')",
+        "SELECT name FROM users WHERE revision IN (NULL)",
+        "SELECT name FROM users WHERE revision IS NULL",
+        "SELECT name FROM users(NULL) WHERE node_key = 2",
+        "SELECT id FROM \"users/orders\" WHERE revision = NULL AND parent_key = 2",
+        "SELECT node_key FROM nodes(NULL, 'users')",
+        "SELECT node_key FROM nodes('db', NULL)",
+        "SELECT node_key FROM nodes('db', 'users', NULL)",
+        "SELECT node_key FROM nodes('db', 'users', NULL) WHERE path = '/[0]'",
+        "SELECT node_key FROM nodes('db', 'users') WHERE path = NULL",
+        "SELECT node_key FROM nodes('db', 'users') WHERE parent_key = NULL",
+        "SELECT node_key FROM nodes('db', 'users') WHERE node_key = NULL",
+        "SELECT change FROM changes(NULL, 'users', 1, 'main')",
+        "SELECT change FROM changes('db', NULL, 1, 'main')",
+        "SELECT change FROM changes('db', 'users', NULL, 'main')",
+        "SELECT change FROM changes('db', 'users', 1, NULL)",
+        "SELECT revision FROM history(NULL, 'users', 2)",
+        "SELECT revision FROM history('db', NULL, 2)",
+        "SELECT revision FROM history('db', 'users', NULL)",
+        "SELECT revision FROM revisions(NULL, 'users')",
+        "SELECT revision FROM revisions('db', NULL)",
+        "SELECT revision FROM revisions('db', 'users', NULL)",
+        "SELECT path FROM paths(NULL, 'users')",
+        "SELECT path FROM paths('db', NULL)",
+        "SELECT branch FROM branches WHERE database = NULL",
+        "SELECT resource FROM resources WHERE resource = NULL",
+    };
+
+    sql_fixture_replace(f, "db", "users", "/[0]/age", "99");
+    for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+        sql_fixture_rows(f, empty[i], "");
+    }
+    sql_fixture_rows(f, "SELECT count(*) FROM users(NULL)", "0");
+    sql_fixture_rows(f, "SELECT count(*) FROM nodes('db', 'users', NULL)", "0");
+    sql_fixture_rows(f,
+                     "SELECT v.r, u.name FROM (SELECT NULL AS r UNION ALL SELECT 2) v LEFT JOIN "
+                     "users u ON u.revision = v.r AND u.name = 'Bo' ORDER BY 1",
+                     "~|~;2|Bo");
+}
+
+static void an_argument_that_names_nothing_is_refused(void **state)
+{
+    struct sql_fixture *f = *state;
+    static const char *const refused[] = {
+        "SELECT name FROM users('')",
+        "SELECT name FROM users(1.5)",
+        "SELECT node_key FROM nodes('db', 'users', '')",
+        "SELECT node_key FROM nodes('', 'users')",
+        "SELECT change FROM changes('db', 'users', 1.5, 'main')",
+        "SELECT change FROM changes('db', 'users', 1, '')",
+        "SELECT change FROM changes(x'6462', 'users', 1, 'main')",
+        "SELECT revision FROM revisions('db', 'users', 7)",
+        "SELECT revision FROM history(5, 'users', 2)",
+        "SELECT path FROM paths('', 'users')",
+    };
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        if (sql_fixture_run(f, refused[i]) != SIRIX_INVALID) {
+            print_error("%s: %s %s\n", refused[i], f->rows, f->err.text);
+            fail();
+        }
+        assert_int_equal(f->err.reason, SIRIX_REASON_SQL_ERROR);
+    }
+}
+
 static void filters_never_lose_a_row(void **state)
 {
     struct sql_fixture *f = *state;
@@ -400,6 +473,8 @@ int main(void)
         TEST(a_row_is_found_by_its_key),
         TEST(rows_below_a_row_are_joined_by_its_key),
         TEST(any_revision_is_read_by_argument),
+        TEST(a_null_argument_gives_no_rows),
+        TEST(an_argument_that_names_nothing_is_refused),
         TEST(filters_never_lose_a_row),
         TEST(joins_by_value_are_as_without_an_index),
         TEST(plans_say_what_was_pushed_down),
