@@ -6,7 +6,7 @@
 | Races.test_writers_with_open_streams_on_branches_do_not_wait  | G23                             |
 | Races.test_branches_come_and_go_while_they_are_listed         | G24                             |
 | Races.test_two_fields_are_equal_in_every_view                 | G27                             |
-| Races.test_gateway_and_cli_and_clients_and_a_second_daemon    | G28, without a backup           |
+| Races.test_gateway_and_cli_and_clients_and_a_second_daemon    | G28                             |
 | Races.test_one_key_raced_by_many                              | idempotency keys raced          |
 | Races.test_one_expected_revision_raced_by_many                | expected_revision races         |
 | Races.test_promotes_race_with_reads                           | branch races with reads         |
@@ -14,8 +14,10 @@
 | Crowd.test_a_crowd_of_mixed_clients                           | 256 mixed clients, a minute     |
 """
 import json
+import os
 import random
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -125,14 +127,18 @@ class Races(cases.Case):
         self.verified()
 
     def test_two_fields_are_equal_in_every_view(self):
-        stop, pb = threading.Event(), case.pb
+        ended, acknowledged, pb = [threading.Event(), threading.Event()], [0], case.pb
+        moved = threading.Event()
+        backups = []  # What each restores from, with the least and the most that it may hold.
 
         def write():
-            client, i = self.new_client(), 0
-            while not stop.is_set():
-                i += 1
+            client = self.new_client()
+            while not all(e.is_set() for e in ended):
+                i = acknowledged[0] + 1
                 client.Apply(operations=[update(self.n, str(i)), update(self.m, str(i))],
                              **self.place)
+                acknowledged[0] = i
+                moved.set()
 
         def watch():
             try:
@@ -147,9 +153,41 @@ class Races(cases.Case):
                         self.assertEqual(read.nodes[1].value, read.nodes[2].value)
                     self.assertIn(len(self.diff(self.name)[0]), (0, 2))
             finally:
-                stop.set()
+                ended[0].set()
 
-        cases.together([write, watch])
+        def back_up():
+            try:
+                client, full = self.new_client(), b""
+                for i in range(cases.named(20, sanitized=4)):
+                    moved.clear()
+                    self.assertTrue(moved.wait(60))  # The writer goes on between backups.
+                    least, since = acknowledged[0], self.base(full) if i % 2 else b""
+                    data = self.backup(client=client, since=since)[0]
+                    backups.append(((full, data) if i % 2 else (data,), least,
+                                    acknowledged[0] + 1))  # One may be in it, and not answered yet.
+                    full = full if i % 2 else data
+            finally:
+                ended[1].set()
+
+        cases.together([write, watch, back_up])
+        for i, (parts, least, most) in enumerate(backups):
+            self.check_restored(b"equal%d" % i, parts, least, most)
+
+    def check_restored(self, database, parts, least, most):
+        """The two fields are equal in every view of what a backup restores."""
+        pb, place = case.pb, {"database": database, "resource": self.name}
+        self.restore(database, *parts)
+        self.verified(database)
+        views = [pb.View()]
+        views += [pb.View(branch=b.name) for b in self.client.ListBranches(**place).branches]
+        views += [pb.View(snapshot=s.name) for s in self.client.ListSnapshots(**place).snapshots]
+        for view in views:
+            one = json.loads(b"".join(p.data for p in self.client.ReadDocument(view=view, **place)))
+            self.assertEqual(one["n"], one["m"], view)
+            self.assertLessEqual(one["n"], most)
+            if view == pb.View():
+                self.assertGreaterEqual(one["n"], least)
+        self.client.DropDatabase(database=database)
 
     def test_gateway_and_cli_and_clients_and_a_second_daemon(self):
         here, rounds = "db/" + self.name.decode(), 30
@@ -186,7 +224,21 @@ class Races(cases.Case):
                 line = json.loads(done.stderr.splitlines()[-1])
                 self.assertEqual(line["reason"], "locked")
 
-        cases.together([by_gateway, by_cli, by_client, by_client, second])
+        def by_backup():
+            with tempfile.TemporaryDirectory() as folder:
+                for i in range(3):
+                    files = [os.path.join(folder, "%d%s" % (i, part)) for part in ("full", "more")]
+                    made = "beside%d" % i
+                    self.ask("backup", "db", files[0])
+                    self.ask("backup", "db", files[1], "--since", files[0])
+                    self.ask("restore", made, *files)
+                    self.assertEqual(self.ask("verify", made)["problemCount"], 0)
+                    one = json.loads(self.ctl("export", here.replace("db/", made + "/"))[0])
+                    self.assertLess(one["n"], rounds)
+                    self.assertLess(one["m"], 50)
+                    self.ask("drop", made, "--yes")
+
+        cases.together([by_gateway, by_cli, by_client, by_client, by_backup, second])
         self.assertEqual(self.json(self.name), {"g": rounds - 1, "n": rounds - 1, "m": 49})
         self.verified()
 
@@ -313,6 +365,7 @@ class Races(cases.Case):
                 slowest[1] = max(slowest[1], seconds)
 
         cases.together([load, read, write], 900)
+        self.client.DropResource(database=b"db", resource=b"large")  # Backups need not carry it.
         self.assertLess(slowest[0], 3)
         self.assertLess(slowest[1], 5)
 

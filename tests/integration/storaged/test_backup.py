@@ -1,6 +1,5 @@
 """Backup while writers write, and Restore, over gRPC: every acknowledged revision, byte for byte."""
 import queue
-import struct
 import threading
 
 import grpc
@@ -10,27 +9,6 @@ from case import insert
 
 
 class Backup(case.DaemonCase):
-    def backup(self, since=b"", database=b"db", client=None):
-        """(bytes, start, end) of a whole backup."""
-        parts = list((client or self.client).Backup(database=database, since=since))
-        self.assertTrue(parts[0].HasField("start"))
-        self.assertTrue(parts[-1].HasField("end"))
-        self.assertTrue(all(p.HasField("data") for p in parts[1:-1]))
-        self.assertTrue(all(0 < len(p.data) <= 256 * 1024 for p in parts[1:-1]))
-        data = b"".join(p.data for p in parts[1:-1])
-        self.assertEqual(parts[-1].end.bytes, len(data))
-        return data, parts[0].start, parts[-1].end
-
-    @staticmethod
-    def base(data):
-        return data[-struct.unpack("<Q", data[-8:])[0]:]
-
-    def restore(self, name, *backups, size=100000):
-        data = b"".join(backups)
-        messages = [case.pb.RestoreRequest(start=case.pb.RestoreStart(database=name))]
-        messages += [case.pb.RestoreRequest(data=data[i:i + size]) for i in range(0, len(data), size)]
-        return self.client.Restore(messages)
-
     def databases(self):
         return [d.name for d in self.client.ListDatabases().databases]
 

@@ -1,6 +1,7 @@
 """What the tests of the daemon share: one daemon a class, a client of it, and short words."""
 import argparse
 import json
+import struct
 import sys
 import unittest
 
@@ -143,6 +144,28 @@ class DaemonCase(unittest.TestCase):
     def head(self, resource, branch=b"main"):
         return self.client.History(database=b"db", resource=resource, view=pb.View(branch=branch),
                                    page_size=1).revisions[0].revision
+
+    def backup(self, since=b"", database=b"db", client=None):
+        """(bytes, start, end) of a whole backup."""
+        parts = list((client or self.client).Backup(database=database, since=since))
+        self.assertTrue(parts[0].HasField("start"))
+        self.assertTrue(parts[-1].HasField("end"))
+        self.assertTrue(all(p.HasField("data") for p in parts[1:-1]))
+        self.assertTrue(all(0 < len(p.data) <= 256 * 1024 for p in parts[1:-1]))
+        data = b"".join(p.data for p in parts[1:-1])
+        self.assertEqual(parts[-1].end.bytes, len(data))
+        return data, parts[0].start, parts[-1].end
+
+    @staticmethod
+    def base(data):
+        """The last frame of a backup, on which the next one builds."""
+        return data[-struct.unpack("<Q", data[-8:])[0]:]
+
+    def restore(self, name, *backups, size=100000, client=None):
+        data = b"".join(backups)
+        messages = [pb.RestoreRequest(start=pb.RestoreStart(database=name))]
+        messages += [pb.RestoreRequest(data=data[i:i + size]) for i in range(0, len(data), size)]
+        return (client or self.client).Restore(messages)
 
     def refused(self, code, reason, function, *args, **kwargs):
         """Calls and expects this code and reason; returns the ErrorDetail."""
