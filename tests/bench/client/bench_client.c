@@ -3,6 +3,8 @@
  *
  *     bench_client ADDRESS DATABASE reads RESOURCE READS
  *     bench_client ADDRESS DATABASE commits RESOURCE SECONDS CLIENTS
+ *     bench_client ADDRESS PREFIX databases RESOURCE FIRST LAST   makes PREFIX-FIRST up to PREFIX-LAST,
+ *                                                                 each with an empty RESOURCE
  *
  * One client writes RESOURCE; of several each writes a resource of its own: RESOURCE-0, ... They share
  * one connection.
@@ -144,6 +146,20 @@ static void run_commits(struct caller *first, const char *resource, double secon
     bench_times_deinit(&times);
 }
 
+static void run_databases(const struct caller *caller, uint64_t first, uint64_t last)
+{
+    for (uint64_t i = first; i <= last; i++) {
+        struct sirix_error err = {0};
+        char name[128];
+        (void)snprintf(name, sizeof(name), "%s-%" PRIu64, caller->database, i);
+        bench_must(sirix_client_create_database(caller->client, name, NULL, NULL, &err), &err);
+        bench_must(sirix_client_create_resource(caller->client, name, caller->resource, NULL, NULL,
+                                                NULL, &err),
+                   &err);
+    }
+    bench_print("databases", (double)(last - first + 1));
+}
+
 int main(int argc, char **argv)
 {
     struct caller caller = {.random = 1};
@@ -152,7 +168,7 @@ int main(int argc, char **argv)
     if (argc < 6) {
         (void)fprintf(stderr,
                       "usage: %s ADDRESS DATABASE reads RESOURCE READS"
-                      " | commits RESOURCE SECONDS CLIENTS\n",
+                      " | commits RESOURCE SECONDS CLIENTS | databases RESOURCE FIRST LAST\n",
                       argv[0]);
         return EXIT_FAILURE;
     }
@@ -161,6 +177,8 @@ int main(int argc, char **argv)
     bench_must(sirix_client_open(argv[1], NULL, &caller.client, &err), &err);
     if (strcmp(argv[3], "reads") == 0) {
         run_reads(&caller, strtoull(argv[5], NULL, 10));
+    } else if (strcmp(argv[3], "databases") == 0 && argc == 7) {
+        run_databases(&caller, strtoull(argv[5], NULL, 10), strtoull(argv[6], NULL, 10));
     } else {
         bench_check(strcmp(argv[3], "commits") == 0 && argc == 7, "reading the command");
         run_commits(&caller, argv[4], strtod(argv[5], NULL), strtoull(argv[6], NULL, 10));

@@ -1,9 +1,6 @@
 """The marks: what is measured, on which sizes, against whom. Every round holds all contestants."""
 import os
 import re
-import signal
-import subprocess
-import time
 
 from tools import Paired, slope
 
@@ -16,6 +13,7 @@ class Marks:
         self.report = report
         self.postgres = postgres  # None: left out.
         self.scale = scale
+        self.postgres_holds = None  # The size of the records in its table.
 
     # --- Data -------------------------------------------------------------------------------------
 
@@ -48,6 +46,13 @@ class Marks:
         if not os.path.exists(self.tools.path(name)):
             self.tools.sqlite(name, "import", self.records(size)[1])
         return name
+
+    def have_postgres(self, size):
+        """The records of that size in its one table; whether there is a PostgreSQL."""
+        if self.postgres and self.postgres_holds != size:
+            self.pg("import", self.records(size)[1])
+            self.postgres_holds = size
+        return self.postgres is not None
 
     # --- Whole documents --------------------------------------------------------------------------
 
@@ -98,6 +103,7 @@ class Marks:
                     taken["stored"] = taken["file_bytes"] / bytes_of
         figures["store"]["stored"] = stored / bytes_of
         figures["store"]["on_disk"] = figures["store"]["file_bytes"] / bytes_of
+        self.postgres_holds = size
         ins.add(**figures)
         outs = {"store": self.tools.store(store, True, "export", "records", text),
                 "sqlite": self.tools.sqlite(sqlite, "export"),
@@ -162,49 +168,83 @@ class Marks:
 
     def commit_bytes(self):
         count = self.scale["bytes_commits"]
-        for size in self.scale["commit_docs"]:
+        points, files = [], []
+        for size in self.scale["bytes_docs"]:
             folder = self.have_store(size)
             ours = self.tools.store(folder, False, "commits", "records", 0, count, 1, 1)
-            peer = self.tools.sqlite(self.have_sqlite(size), "commits", 0, count, 1, 1, "nosync")
-            label = "%g MB, %d commits" % (size / 1e6, count)
-            self.report.add("commit bytes", label, "segment B", ours["segment_bytes"])
-            self.report.add("commit bytes", label, "file B", ours["file_bytes"],
-                            {"sqlite": peer["file_bytes"]} if peer else {},
-                            {"sqlite": peer["file_bytes"] / ours["file_bytes"]} if peer else {})
-            for layer in ("record", "inner", "leaf", "delta", "child", "string"):
-                self.report.add("commit bytes, " + layer, label, "B", ours["layer_" + layer])
-            layers = sum(value for name, value in ours.items() if name.startswith("layer_"))
-            self.report.add("commit bytes, packs", label, "B", ours["segment_bytes"] - layers)
-            self.report.add("commit bytes, rows and LMDB", label, "B",
-                            ours["file_bytes"] - ours["segment_bytes"])
-            self.report.add("commit, engine alone", label, "CPU us", ours["cpu_us"],
-                            {"sqlite": peer["cpu_us"]} if peer else {},
-                            {"sqlite": peer["cpu_us"] / ours["cpu_us"]} if peer else {},
-                            note="without syncs")
+            peers = {"sqlite": self.tools.sqlite(self.have_sqlite(size), "commits", 0, count, 1, 1,
+                                                 "nosync"),
+                     "postgres": self.have_postgres(size) and
+                                 self.pg("commits", 0, count, 1, 1, "nosync")}
+            self._show_bytes("%g MB, %d commits" % (size / 1e6, count), ours,
+                             {who: peer for who, peer in peers.items() if peer})
+            points.append((size, ours["segment_bytes"]))
+            files.append((size, ours["file_bytes"]))
+        if len(points) > 1:
+            span = "%g to %g MB" % (points[0][0] / 1e6, points[-1][0] / 1e6)
+            self.report.add("commit bytes, growth", span, "exponent", slope(points),
+                            note="segment B")
+            self.report.add("commit bytes, growth of the file", span, "exponent", slope(files))
+
+    def _show_bytes(self, label, ours, peers):
+        def against(name):
+            return ({who: peer[name] for who, peer in peers.items()},
+                    {who: peer[name] / ours[name] for who, peer in peers.items()})
+
+        self.report.add("commit bytes", label, "segment B", ours["segment_bytes"])
+        self.report.add("commit bytes", label, "file B", ours["file_bytes"], *against("file_bytes"))
+        for layer in ("record", "inner", "leaf", "delta", "child", "string"):
+            self.report.add("commit bytes, " + layer, label, "B", ours["layer_" + layer])
+        layers = sum(value for name, value in ours.items() if name.startswith("layer_"))
+        self.report.add("commit bytes, packs", label, "B", ours["segment_bytes"] - layers)
+        self.report.add("commit bytes, rows and LMDB", label, "B",
+                        ours["file_bytes"] - ours["segment_bytes"])
+        self.report.add("commit, engine alone", label, "CPU us", ours["cpu_us"], *against("cpu_us"),
+                        note="without syncs")
 
     def commit_rates(self):
-        size = self.scale["commit_docs"][0]
-        folder, sqlite = self.have_store(size), self.have_sqlite(size)
+        """One writer by the size of the document, and writers with resources of their own."""
+        os.sync()  # What was imported without syncs before is not the commits' to write.
+        top, points = self.scale["commit_doc"], []
+        for size in self.scale["rate_docs"]:
+            one = self._rate_rounds(("store", "bare LMDB", "write+fdatasync", "sqlite", "postgres"),
+                                    size, 1, self.scale["commit_rounds"] if size == top else
+                                    self.scale["ladder_rounds"])
+            self._show_rate(one, size, size == top)
+            points.append((size, 1 / one.value("store", "rate")))
+            if size == top:
+                alone = one
+        self.report.add("commit, 1 writer, growth", "%g to %g MB" % (
+            points[0][0] / 1e6, points[-1][0] / 1e6), "exponent", slope(points), note="of time")
         small = self.records(self.scale["client_doc"])[0]
-        writers = self.scale["writers"]
-        for i in range(writers):
-            self.tools.store(folder, False, "import", "records-%d" % i, small)
-        if self.postgres:
-            self.pg("import", self.records(size)[1])
-        one, many = Paired(), Paired()
-        seconds = self.scale["commit_seconds"]
-        for i in range(self.scale["commit_rounds"]):
-            bytes_of = 560 + REFS_BYTES
+        for i in range(self.scale["writers"][-1]):
+            self.tools.store(self.have_store(top), False, "import", "records-%d" % i, small)
+        os.sync()
+        points = [(1, alone.value("store", "rate"))]
+        for writers in self.scale["writers"][1:]:
+            last = writers == self.scale["writers"][-1]
+            many = self._rate_rounds(("store", "bare LMDB", "sqlite", "postgres"), top, writers,
+                                     self.scale["commit_rounds"] if last else
+                                     self.scale["ladder_rounds"])
+            self._show_writers(many, writers, many.value("store", "rate") /
+                               alone.value("store", "rate"))
+            points.append((writers, many.value("store", "rate")))
+        self.report.add("commit, %d writers, growth" % points[-1][0],
+                        "1 to %d writers" % points[-1][0], "exponent", slope(points),
+                        note="1: as many times the commits as writers")
+
+    def _rate_rounds(self, contestants, size, writers, rounds):
+        folder, sqlite = self.have_store(size), self.have_sqlite(size)
+        self.have_postgres(size)
+        os.sync()
+        taken = Paired()
+        for i in range(rounds):
             figures = {}
-            for who in self._rotated(i, ("store", "bare LMDB", "write+fdatasync", "sqlite",
-                                         "postgres")):
-                figures[who] = self._commit_round(who, 1, folder, sqlite, seconds, bytes_of, i)
-            one.add(**figures)
-            figures = {}
-            for who in self._rotated(i, ("store", "bare LMDB", "sqlite", "postgres")):
-                figures[who] = self._commit_round(who, writers, folder, sqlite, seconds, bytes_of, i)
-            many.add(**figures)
-        self._show_rates(one, many, size, writers)
+            for who in self._rotated(i, contestants):
+                figures[who] = self._commit_round(who, writers, folder, sqlite,
+                                                  self.scale["commit_seconds"], 560 + REFS_BYTES, i)
+            taken.add(**figures)
+        return taken
 
     @staticmethod
     def _rotated(i, names):
@@ -221,35 +261,32 @@ class Marks:
                                   seconds, writers)
         if who == "sqlite":
             return self.tools.sqlite(sqlite, "commits", seconds, 0, writers, seed)
-        return self.pg("commits", seconds, writers, seed, "sync")
+        return self.pg("commits", seconds, 0, writers, seed, "sync")
 
-    def _show_rates(self, one, many, size, writers):
+    def _show_rate(self, one, size, top):
         label = "%g MB" % (size / 1e6)
         ratios = one.ratios("rate", True)
         self.report.add("commit, 1 writer", label, "commits/s", one.value("store", "rate"),
-                        one.values("rate"), ratios,
-                        reached=ratios["bare LMDB"] >= 0.8)
+                        one.values("rate"), ratios, reached=ratios["bare LMDB"] >= 0.8, top=top)
         self.report.add("commit, 1 writer", label, "CPU us", one.value("store", "cpu_us"),
                         one.values("cpu_us"), one.ratios("cpu_us", False))
         self.report.add("commit, 1 writer", label, "p50 us", one.value("store", "p50_us"),
                         one.values("p50_us"))
-        rise = [m["store"]["rate"] / o["store"]["rate"] for o, m in zip(one.rounds, many.rounds)]
-        self.report.add("commit, %d writers" % writers, "resources of their own", "commits/s",
-                        many.value("store", "rate"), many.values("rate"),
+
+    def _show_writers(self, many, writers, rise):
+        mark, label = "commit, %d writers" % writers, "resources of their own"
+        self.report.add(mark, label, "commits/s", many.value("store", "rate"), many.values("rate"),
                         many.ratios("rate", True),
-                        note="bare LMDB: %d puts a transaction" % writers,
-                        reached=sorted(rise)[len(rise) // 2] >= 10)
-        self.report.add("commit, %d writers over 1" % writers, "resources of their own", "x",
-                        sorted(rise)[len(rise) // 2])
-        self.report.add("commit, %d writers" % writers, "resources of their own", "CPU us",
-                        many.value("store", "cpu_us"), many.values("cpu_us"))
-        self.report.add("commit, %d writers" % writers, "resources of their own",
-                        "commits a group", many.value("store", "works_a_group"))
+                        note="bare LMDB: %d puts a transaction" % writers, reached=rise >= 10)
+        self.report.add(mark + " over 1", label, "x", rise)
+        self.report.add(mark, label, "CPU us", many.value("store", "cpu_us"), many.values("cpu_us"))
+        self.report.add(mark, label, "commits a group", many.value("store", "works_a_group"))
 
     # --- Reads ------------------------------------------------------------------------------------
 
     def point_reads(self):
-        size = self.scale["commit_docs"][0]
+        size = self.scale["commit_doc"]
+        self.have_postgres(size)
         self.tools.remove("reads")
         self.tools.remove("reads-sqlite")
         text, lines = self.records(size)
@@ -295,8 +332,9 @@ class Marks:
                                         self.scale["reads"])
                 self.tools.remove("elements-sqlite")
                 peer = self.tools.sqlite("elements-sqlite", "array", 20, text)
-                rows = {"element_us": peer["row_us"]} if peer else None
-                reads.add(**{"store": ours, "sqlite json": peer, "sqlite row": rows})
+                jsonb = self.pg("array", 20, text)
+                reads.add(**{"store": ours, "sqlite json": peer, "postgres jsonb": jsonb,
+                             "sqlite row": self._rows(peer), "postgres row": self._rows(jsonb)})
             self.report.add("element i", "%d elements" % count, "us",
                             reads.value("store", "element_us"), reads.values("element_us"),
                             reads.ratios("element_us", False),
@@ -304,6 +342,10 @@ class Marks:
             points.append((count, reads.value("store", "element_us")))
         self.report.add("element i, growth", "%d to %d" % (points[0][0], points[-1][0]), "exponent",
                         slope(points))
+
+    @staticmethod
+    def _rows(peer):
+        return {"element_us": peer["row_us"]} if peer else None
 
     # --- Branches, labels, reverts, diffs -----------------------------------------------------------
 
@@ -337,10 +379,16 @@ class Marks:
                             pairs.values(name), pairs.ratios(name, False))
         self.tools.remove("deep")
         self.tools.store("deep", False, "import", "records", self.records(1_000_000)[0])
-        depth = self.scale["depth"]
-        deep = self.tools.store("deep", False, "depth", "records", depth, depth // 10)
-        self.report.add("branch and commit", "depth 1", "us", deep["shallow_us"])
-        self.report.add("branch and commit", "depth %d" % depth, "us", deep["deep_us"])
+        points, done = [], 0
+        measured = self.scale["depths"][0] // 2
+        for depth in self.scale["depths"]:
+            deep = self.tools.store("deep", False, "depth", "records", done, depth, measured)
+            for unit, name in (("us", "deep_us"), ("CPU us", "deep_cpu_us")):
+                self.report.add("branch and commit", "depth %d" % depth, unit, deep[name])
+            points.append((depth, deep["deep_cpu_us"]))
+            done = depth
+        self.report.add("branch and commit, growth", "depth %d to %d" % (points[0][0], done),
+                        "exponent", slope(points), note="of CPU time")
 
     def diffs(self):
         one, many = [], []
@@ -352,104 +400,27 @@ class Marks:
                     continue
                 pairs = Paired()
                 self.tools.sqlite(sqlite, "commits", 0, changes, 1, 3, "nosync")
+                if self.have_postgres(size):
+                    self.pg("commits", 0, changes, 1, 3, "nosync")
                 for _ in range(self.scale["diff_rounds"]):
                     pairs.add(store=self.tools.store(folder, False, "diff", "records", changes),
-                              sqlite=self.tools.sqlite(sqlite, "diff", changes))
+                              sqlite=self.tools.sqlite(sqlite, "diff", changes),
+                              postgres=self.pg("diff", changes))
                 nodes = pairs.value("store", "nodes")
                 label = "%.3g nodes" % nodes
                 mark = "diff of %d change%s" % (changes, "" if changes == 1 else "s")
                 self.report.add(mark, label, "us", pairs.value("store", "diff_us"),
                                 pairs.values("diff_us"), pairs.ratios("diff_us", False),
                                 top=size == self.scale["diff_docs"][-1] or
-                                size == self.scale["commit_docs"][0])
+                                size == self.scale["commit_doc"])
                 self.report.add(mark, label, "CPU us", pairs.value("store", "diff_cpu_us"))
                 self.report.add(mark + ", first", label, "us", pairs.value("store", "first_us"))
                 if changes == 1:
                     one.append((nodes, pairs.value("store", "diff_us")))
-                if size == self.scale["commit_docs"][0]:
+                if size == self.scale["commit_doc"]:
                     many.append((changes, pairs.value("store", "diff_us")))
         self.report.add("diff of 1 change, growth", "%.3g to %.3g nodes" % (one[0][0], one[-1][0]),
                         "exponent", slope(one))
         if len(many) > 1:
             self.report.add("diff, growth", "%d to %d changes" % (many[0][0], many[-1][0]),
                             "exponent", slope(many))
-
-    # --- Processes --------------------------------------------------------------------------------
-
-    def start_daemon(self, data):
-        """Starts storaged; the process, and the milliseconds until it answers, of time and of CPU."""
-        ready, write = os.pipe()
-        began = time.monotonic()
-        with open(self.tools.path("storaged.log"), "ab") as log:
-            daemon = subprocess.Popen([self.tools.need("storaged"), "--data", data, "--ready-fd",
-                                       str(write)], stderr=log, pass_fds=(write,))
-        os.close(write)
-        word = os.read(ready, 64)
-        os.close(ready)
-        if word != b"ready\n":
-            raise RuntimeError("storaged did not start")
-        took = (time.monotonic() - began) * 1000
-        cpu_ns = 0
-        for task in os.listdir("/proc/%d/task" % daemon.pid):
-            with open("/proc/%d/task/%s/schedstat" % (daemon.pid, task), encoding="ascii") as file:
-                cpu_ns += int(file.read().split()[0])
-        return daemon, {"ms": took, "cpu_ms": cpu_ns / 1e6}
-
-    def processes(self):
-        """Start-up, and calls over gRPC."""
-        data = self.tools.path("daemon")
-        size = self.scale["commit_docs"][0]
-        daemon, _ = self.start_daemon(data)
-        address = "unix:" + data + "/storaged.sock"
-        names = [("records", self.records(size)[0])] + [
-            ("records-%d" % i, self.records(self.scale["client_doc"])[0])
-            for i in range(self.scale["writers"])]
-        try:
-            for name, path in names:
-                subprocess.run([self.tools.need("sirixctl"), "import", "--storage", address,
-                                "--quiet", "bench/" + name, path], check=True,
-                               stdout=subprocess.DEVNULL)
-            self._calls(address)
-        finally:
-            daemon.send_signal(signal.SIGTERM)
-            daemon.wait(60)
-        starts = Paired()
-        for _ in range(self.scale["commit_rounds"]):
-            daemon, ready = self.start_daemon(data)
-            daemon.send_signal(signal.SIGTERM)
-            daemon.wait(60)
-            if self.postgres:
-                self.postgres.stop()
-                self.postgres.start()
-            starts.add(store=ready,
-                       postgres={"ms": self.postgres.start_ms} if self.postgres else None)
-        self.report.add("start-up, storaged", "%g MB" % (size / 1e6), "ms",
-                        starts.value("store", "ms"), starts.values("ms"), starts.ratios("ms", False))
-        self.report.add("start-up, storaged", "%g MB" % (size / 1e6), "CPU ms",
-                        starts.value("store", "cpu_ms"))
-        opens = Paired()
-        if os.path.exists(self.tools.path("reads")):
-            for _ in range(self.scale["commit_rounds"]):
-                opens.add(store=self.tools.store("reads", True, "open"),
-                          sqlite=self.tools.sqlite("reads-sqlite", "open"))
-            self.report.add("start-up, the store alone",
-                            "%d revisions" % self.scale["revisions"][-1], "us",
-                            opens.value("store", "open_us"), opens.values("open_us"))
-
-    def _calls(self, address):
-        one, many, reads = Paired(), Paired(), Paired()
-        seconds = self.scale["commit_seconds"]
-        for i in range(self.scale["commit_rounds"]):
-            call = lambda *args: self.tools.run("bench_client", address, "bench", *args)
-            bare = self.tools.run("bench_limits", self.tools.path("puts"), "put", 760, seconds, 1)
-            reads.add(store=call("reads", "records", self.scale["reads"] // 20))
-            one.add(**{"store": call("commits", "records", seconds, 1), "bare LMDB": bare})
-            many.add(**{"store": call("commits", "records", seconds, self.scale["writers"]),
-                        "bare LMDB": bare})
-        self.report.add("point read, gRPC", "by path", "us", reads.value("store", "read_us"))
-        self.report.add("point read, gRPC", "by path", "p99 us", reads.value("store", "read_p99_us"))
-        self.report.add("commit over gRPC, 1 writer", "", "commits/s", one.value("store", "rate"),
-                        one.values("rate"), one.ratios("rate", True))
-        self.report.add("commit over gRPC, %d writers" % self.scale["writers"], "", "commits/s",
-                        many.value("store", "rate"), many.values("rate"), many.ratios("rate", True),
-                        note="bare LMDB: one put a transaction")

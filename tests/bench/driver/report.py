@@ -44,12 +44,15 @@ GROWTH = {
     ("import", "anon MiB"): "import, growth of memory",
     ("export", "wall MB/s"): "export, growth of time",
     ("export", "CPU MB/s"): "export, growth of time",
+    ("commit bytes", "segment B"): "commit bytes, growth",
+    ("commit bytes", "file B"): "commit bytes, growth of the file",
     ("diff of 10000 changes", "us"): "diff, growth",
 }
 # Between these lines of a document stand the figures.
 FIGURES_BEGIN = "<!-- figures: written by tests/bench/run --markdown -->\n"
 FIGURES_END = "<!-- figures: end -->\n"
 
+# Units that do not grow as their mark's time does, unless GROWTH says more.
 GROWS_NOT = {"stored/text", "file B", "segment B", "oldest/newest"}
 
 
@@ -126,7 +129,8 @@ class Report:
                 row["mark"], row["size"], short(row["value"]), row["unit"], row["target"],
                 {True: "yes", False: "**no**", None: ""}[row["reached"]],
                 "%.2f over %s" % (exponent["value"], exponent["size"])
-                if exponent and row["unit"] not in GROWS_NOT else ""))
+                if exponent and ((row["mark"], row["unit"]) in GROWTH or
+                                 row["unit"] not in GROWS_NOT) else ""))
         return "\n".join(lines)
 
     def document(self):

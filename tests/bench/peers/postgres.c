@@ -4,9 +4,11 @@
  *
  *     bench_postgres CONNECTION import LINES_FILE       a row a line, by COPY
  *     bench_postgres CONNECTION export                  all rows, in order
- *     bench_postgres CONNECTION commits SECONDS CLIENTS SEED sync|nosync
+ *     bench_postgres CONNECTION commits SECONDS COUNT CLIENTS SEED sync|nosync
+ *                                                       for SECONDS, or COUNT each if it is not 0
  *     bench_postgres CONNECTION reads READS             newest and oldest version, prepared
  *     bench_postgres CONNECTION diff CHANGES            records before and after the last updates
+ *     bench_postgres CONNECTION array READS FILE        an element of a jsonb array, and of a table
  */
 #include <inttypes.h>
 #include <libpq-fe.h>
@@ -183,6 +185,7 @@ struct client {
     uint64_t random;
     uint64_t records;
     double until;
+    uint64_t count; /* 0: until then. */
     uint64_t commits;
     double cpu_s;
     struct bench_times times;
@@ -213,7 +216,7 @@ static void *run_client(void *context)
             client->sync ? "SET synchronous_commit = on" : "SET synchronous_commit = off");
     prepare(connection, "update",
             "UPDATE records SET doc = jsonb_set(doc, '{balance}', $1::jsonb) WHERE id = $2");
-    while (bench_wall_s() < client->until) {
+    while (client->count != 0 ? client->commits < client->count : bench_wall_s() < client->until) {
         char value[32];
         char id[32];
         const char *const values[] = {value, id};
@@ -235,7 +238,7 @@ static void run_commits(PGconn *connection, char **arguments)
 {
     static struct client clients[CLIENTS_MAX];
     static pthread_t threads[CLIENTS_MAX];
-    size_t count = strtoull(arguments[1], NULL, 10);
+    size_t count = strtoull(arguments[2], NULL, 10);
     uint64_t records = (uint64_t)number(connection, "SELECT max(id) FROM records");
     double before = table_bytes(connection);
     double wall = bench_wall_s();
@@ -245,11 +248,12 @@ static void run_commits(PGconn *connection, char **arguments)
 
     bench_check(count >= 1 && count <= CLIENTS_MAX, "the number of clients");
     for (size_t i = 0; i < count; i++) {
-        clients[i] = (struct client){.where = arguments[4],
-                                     .sync = strcmp(arguments[3], "sync") == 0,
-                                     .random = strtoull(arguments[2], NULL, 10) * 1000 + i,
+        clients[i] = (struct client){.where = arguments[5],
+                                     .sync = strcmp(arguments[4], "sync") == 0,
+                                     .random = strtoull(arguments[3], NULL, 10) * 1000 + i,
                                      .records = records,
-                                     .until = wall + strtod(arguments[0], NULL)};
+                                     .until = wall + strtod(arguments[0], NULL),
+                                     .count = strtoull(arguments[1], NULL, 10)};
         bench_check(pthread_create(&threads[i], NULL, run_client, &clients[i]) == 0, "a thread");
     }
     for (size_t i = 0; i < count; i++) {
@@ -266,6 +270,7 @@ static void run_commits(PGconn *connection, char **arguments)
     bench_print("cpu_us", (bench_cpu_s() - cpu) * 1e6 / commits);
     bench_print("p50_us", bench_times_at(&times, 0.5));
     bench_print("p99_us", bench_times_at(&times, 0.99));
+    run_sql(connection, "CHECKPOINT");
     bench_print("file_bytes", (table_bytes(connection) - before) / commits);
     bench_times_deinit(&times);
 }
@@ -307,6 +312,7 @@ static void run_diff(PGconn *connection, const char *changes)
     const char *const values[] = {changes};
     struct bench_times times = {0};
 
+    run_sql(connection, "ANALYZE records, history");
     prepare(connection, "diff",
             "SELECT r.id, h.doc, r.doc FROM (SELECT id, min(version) AS version FROM history"
             " WHERE ended > (SELECT max(ended) FROM history) - $1::bigint GROUP BY id) AS v"
@@ -319,6 +325,39 @@ static void run_diff(PGconn *connection, const char *changes)
     }
     bench_print("diff_us", bench_times_at(&times, 0.5));
     bench_times_deinit(&times);
+}
+
+static void insert_array(PGconn *connection, const char *path)
+{
+    const struct sirix_bytes all = bench_map_file(path);
+    char *text = malloc(all.len + 1);
+    const char *values[1];
+
+    bench_check(text != NULL, "memory");
+    memcpy(text, all.data, all.len);
+    text[all.len] = 0;
+    values[0] = text;
+    run_sql(connection, "DROP TABLE IF EXISTS arrays, elements; CREATE TABLE arrays (doc jsonb)");
+    prepare(connection, "insert", "INSERT INTO arrays VALUES ($1::jsonb)");
+    execute(connection, "insert", values, 1);
+    free(text);
+}
+
+static void run_array(PGconn *connection, uint64_t reads, const char *path)
+{
+    uint64_t count = 0;
+
+    insert_array(connection, path);
+    count = (uint64_t)number(connection, "SELECT jsonb_array_length(doc) FROM arrays");
+    prepare(connection, "element_us", "SELECT doc->($1::int - 1) FROM arrays");
+    time_reads(connection, "element_us", count, reads);
+    /* The same as a table with a row an element: what its user would make of it. */
+    run_sql(connection, "CREATE TABLE elements (id bigserial PRIMARY KEY, value jsonb);"
+                        "INSERT INTO elements (value)"
+                        " SELECT value FROM arrays, jsonb_array_elements(doc);"
+                        "ANALYZE elements");
+    prepare(connection, "row_us", "SELECT value FROM elements WHERE id = $1");
+    time_reads(connection, "row_us", count, 20 * reads);
 }
 
 int main(int argc, char **argv)
@@ -336,13 +375,15 @@ int main(int argc, char **argv)
         run_import(connection, argv[3]);
     } else if (argc == 3 && strcmp(argv[2], "export") == 0) {
         run_export(connection);
-    } else if (argc == 7 && strcmp(argv[2], "commits") == 0) {
-        char *arguments[] = {argv[3], argv[4], argv[5], argv[6], argv[1]};
+    } else if (argc == 8 && strcmp(argv[2], "commits") == 0) {
+        char *arguments[] = {argv[3], argv[4], argv[5], argv[6], argv[7], argv[1]};
         run_commits(connection, arguments);
     } else if (argc == 4 && strcmp(argv[2], "reads") == 0) {
         run_reads(connection, strtoull(argv[3], NULL, 10));
     } else if (argc == 4 && strcmp(argv[2], "diff") == 0) {
         run_diff(connection, argv[3]);
+    } else if (argc == 5 && strcmp(argv[2], "array") == 0) {
+        run_array(connection, strtoull(argv[3], NULL, 10), argv[4]);
     } else {
         bench_check(false, "reading the command");
     }

@@ -161,7 +161,7 @@ static const struct command commands[] = {
     {"commits", "RESOURCE SECONDS COUNT CLIENTS SEED", 5, bench_commits},
     {"reads", "RESOURCE READS", 2, bench_reads},
     {"refs", "RESOURCE COUNT MEASURED", 3, bench_refs},
-    {"depth", "RESOURCE DEPTH MEASURED", 3, bench_depth},
+    {"depth", "RESOURCE FIRST LAST MEASURED", 4, bench_depth},
     {"diff", "RESOURCE CHANGES", 2, bench_diffs},
     {"elements", "RESOURCE READS", 2, bench_elements},
 };

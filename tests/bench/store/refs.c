@@ -127,25 +127,30 @@ void bench_refs(struct bench_store *store, char **arguments)
 }
 
 /*
- * depth RESOURCE DEPTH MEASURED: a branch of a branch of a branch, each with a commit of its own; the
- * first and the last MEASURED of the chain are timed.
+ * depth RESOURCE FIRST LAST MEASURED: a branch of a branch of a branch, each with a commit of its own,
+ * from depth FIRST (its parents are of an earlier call; 0: main) up to LAST; of the last MEASURED the
+ * time is taken.
  */
 void bench_depth(struct bench_store *store, char **arguments)
 {
     struct sirix_resource *resource = bench_resource(store, arguments[0]);
-    uint64_t depth = strtoull(arguments[1], NULL, 10);
-    uint64_t measured = strtoull(arguments[2], NULL, 10);
+    uint64_t first = strtoull(arguments[1], NULL, 10);
+    uint64_t last = strtoull(arguments[2], NULL, 10);
+    uint64_t measured = strtoull(arguments[3], NULL, 10);
     struct taken start = now(store);
     char parent[64] = "main";
-    uint64_t random = 11;
+    uint64_t random = 11 + first;
 
-    bench_check(2 * measured <= depth, "the depth");
-    for (uint64_t i = 0; i < depth; i++) {
+    bench_check(measured > 0 && first + measured <= last, "the depth");
+    if (first > 0) {
+        name_of(parent, sizeof(parent), "deep", first - 1);
+    }
+    for (uint64_t i = first; i < last; i++) {
         struct sirix_branch_info info;
         struct sirix_error err = {0};
         struct sirix_view view;
         char name[64];
-        if (i == depth - measured) {
+        if (i == last - measured) {
             start = now(store);
         }
         name_of(name, sizeof(name), "deep", i);
@@ -154,9 +159,6 @@ void bench_depth(struct bench_store *store, char **arguments)
         sirix_view_close(&view);
         bench_update_one(resource, store->reader, name, &random);
         memcpy(parent, name, sizeof(parent));
-        if (i + 1 == measured) {
-            print_taken("shallow", since(store, start), measured);
-        }
     }
     print_taken("deep", since(store, start), measured);
     sirix_resource_unref(resource);
