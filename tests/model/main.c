@@ -2,13 +2,15 @@
  * The store against a naive model: trials of random steps until the time is over. A trial that fails is
  * made as short as it gets, and shown.
  *
- *     SIRIX_MODEL_SECONDS  how long (20); four trials at least
+ *     SIRIX_MODEL_SECONDS  how long (20); eight trials at least
  *     SIRIX_MODEL_SEED     the first seed (from the clock); a failure names its own
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +18,12 @@
 #include "base/hash.h"
 #include "model/trial.h"
 
-enum { BACKENDS = 4 }; /* trial_run() takes one by the seed; short runs meet each once, too. */
+enum {
+    TRIALS_MIN = TRIAL_LONG_EVERY, /* Every backend, and a trial with packs, whatever the seed. */
+    TRIAL_SECONDS_MAX = 120,       /* Of one trial: some hundred times what it takes. */
+};
+
+static struct trial_seen *seen; /* Shared with the children. */
 
 static uint64_t from_environment(const char *name, uint64_t otherwise)
 {
@@ -25,8 +32,14 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
     return text == NULL || *text == '\0' ? otherwise : strtoull(text, NULL, 10);
 }
 
-/* Whether the steps pass, in a child process; quiet unless verbose. */
-static bool passes(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
+static size_t steps_of(uint64_t seed)
+{
+    return seed % TRIAL_LONG_EVERY == 0 ? TRIAL_STEPS_LONG : TRIAL_STEPS;
+}
+
+/* Whether the steps pass, in a child process; quiet unless verbose. *out_hangs (or NULL): it ran out of time. */
+static bool passes_or_hangs(uint64_t seed, const uint64_t *steps, size_t count, bool verbose,
+                            bool *out_hangs)
 {
     int status = 0;
     pid_t child = 0;
@@ -41,14 +54,23 @@ static bool passes(uint64_t seed, const uint64_t *steps, size_t count, bool verb
         if (!verbose && freopen("/dev/null", "w", stderr) == NULL) {
             _exit(EXIT_FAILURE);
         }
-        trial_run(seed, steps, count, verbose);
+        (void)alarm(TRIAL_SECONDS_MAX);
+        trial_run(seed, steps, count, verbose, seen);
         exit(EXIT_SUCCESS);
     }
     if (waitpid(child, &status, 0) != child) {
         perror("waitpid");
         exit(EXIT_FAILURE);
     }
+    if (out_hangs != NULL) {
+        *out_hangs = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+    }
     return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+}
+
+static bool passes(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
+{
+    return passes_or_hangs(seed, steps, count, verbose, NULL);
 }
 
 /* The shortest failing prefix, then without each step that is not needed. */
@@ -67,7 +89,7 @@ static size_t shrink(uint64_t seed, uint64_t *steps, size_t count)
     }
     count = high;
     for (size_t i = count; i-- > 0 && count > 1;) {
-        uint64_t without[TRIAL_STEPS];
+        uint64_t without[TRIAL_STEPS_LONG];
         memcpy(without, steps, i * sizeof(*steps));
         memcpy(without + i, steps + i + 1, (count - i - 1) * sizeof(*steps));
         if (!passes(seed, without, count - 1, false)) {
@@ -78,6 +100,20 @@ static size_t shrink(uint64_t seed, uint64_t *steps, size_t count)
     return count;
 }
 
+/* Says what fails, as short as it gets. One that hangs is not made shorter: each try would hang, too. */
+static void tell_failure(uint64_t seed, uint64_t *steps, size_t count, bool hangs)
+{
+    if (hangs) {
+        (void)fprintf(stderr, "seed %" PRIu64 " does not end in %d s\n", seed, TRIAL_SECONDS_MAX);
+    } else {
+        (void)fprintf(stderr, "seed %" PRIu64 " fails; shrinking\n", seed);
+        count = shrink(seed, steps, count);
+        (void)fprintf(stderr, "%zu steps are enough:\n", count);
+        (void)passes(seed, steps, count, true);
+    }
+    (void)fprintf(stderr, "repeat with SIRIX_MODEL_SEED=%" PRIu64 "\n", seed);
+}
+
 int main(void)
 {
     uint64_t seconds = from_environment("SIRIX_MODEL_SECONDS", 20);
@@ -85,24 +121,32 @@ int main(void)
     time_t end = time(NULL) + (time_t)seconds;
     uint64_t trials = 0;
 
+    seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (seen == MAP_FAILED) {
+        perror("mmap");
+        return EXIT_FAILURE;
+    }
     do {
-        uint64_t steps[TRIAL_STEPS];
-        size_t count = TRIAL_STEPS;
+        uint64_t steps[TRIAL_STEPS_LONG];
+        size_t count = steps_of(seed);
+        bool hangs = false;
         for (size_t i = 0; i < count; i++) {
             steps[i] = sirix_mix64(seed * UINT64_C(0x2545f4914f6cdd1d) + i);
         }
-        if (!passes(seed, steps, count, false)) {
-            (void)fprintf(stderr, "seed %" PRIu64 " fails; shrinking\n", seed);
-            count = shrink(seed, steps, count);
-            (void)fprintf(stderr, "%zu steps are enough:\n", count);
-            (void)passes(seed, steps, count, true);
-            (void)fprintf(stderr, "repeat with SIRIX_MODEL_SEED=%" PRIu64 "\n", seed);
+        if (!passes_or_hangs(seed, steps, count, false, &hangs)) {
+            tell_failure(seed, steps, count, hangs);
             return EXIT_FAILURE;
         }
         trials++;
         seed++;
-    } while (time(NULL) < end || trials < BACKENDS);
-    (void)printf("%" PRIu64 " trials of %d steps, the last seed %" PRIu64 "\n", trials, TRIAL_STEPS,
-                 seed - 1);
+    } while (time(NULL) < end || trials < TRIALS_MIN);
+    (void)printf("%" PRIu64 " trials of %d or %d steps, the last seed %" PRIu64 "; packs %" PRIu64
+                 ", lost answers of memory %" PRIu64 ", of LMDB %" PRIu64 "\n",
+                 trials, TRIAL_STEPS, TRIAL_STEPS_LONG, seed - 1, seen->packs, seen->lost[false],
+                 seen->lost[true]);
+    if (seen->packs == 0) {
+        (void)fprintf(stderr, "no trial has met a pack: make TRIAL_STEPS_LONG more\n");
+        return EXIT_FAILURE;
+    }
     return EXIT_SUCCESS;
 }

@@ -38,10 +38,9 @@ bool trial_is_done(struct trial *trial, enum sirix_status status, const struct s
     if ((trial->fails || trial->durable) &&
         (status == SIRIX_OUTCOME_UNKNOWN || status == SIRIX_UNAVAILABLE)) {
         trial_say(trial, "%s: %s", what, sirix_status_name(status));
-        MODEL_CHECK(status == SIRIX_OUTCOME_UNKNOWN || trial->over || trial->unknown,
+        MODEL_CHECK(status == SIRIX_OUTCOME_UNKNOWN || trial->unknown,
                     "%s: unavailable, and no answer was lost before", what);
-        trial->over = trial->fails;
-        trial->unknown = trial->durable;
+        trial->unknown = true;
         return false;
     }
     MODEL_CHECK(status == SIRIX_OK, "%s: %s: %s", what, sirix_status_name(status), err->text);
@@ -66,44 +65,79 @@ static struct sirix_backend *open_backend(struct trial *trial, uint64_t seed, bo
         .seed = seed,
         .delay_us_max = seed % 3 == 0 ? 20 : 0,
         .no_space_per_mille = trial->fails ? 50 : 0,
-        .unknown_per_mille = trial->fails ? 10 : 0,
+        .unknown_per_mille = trial->fails ? 30 : 0,
     };
     const struct sirix_lmdb_options lmdb = {
         .dir = trial->dir, .create = create, .no_sync = true, .map_bytes_min = 1 << 20};
     struct sirix_backend *backend = NULL;
     struct sirix_error err = {0};
 
-    must(trial->durable ? sirix_backend_open_lmdb(&lmdb, &backend, &err)
-                        : sirix_backend_open_memory(&memory, &backend, &err),
-         &err, "backend");
+    if (trial->memory != NULL) {
+        sirix_backend_memory_reopen(trial->memory);
+        return trial->memory;
+    }
+    if (trial->durable) {
+        must(sirix_backend_open_lmdb(&lmdb, &backend, &err), &err, "backend");
+        return backend;
+    }
+    must(sirix_backend_open_memory(&memory, &backend, &err), &err, "backend");
+    trial->memory = backend;
+    trial_keep_backend(backend);
     return backend;
+}
+
+/* The database alone. Opening it may write, and that may fail as any write may: once more, then. */
+static void open_once_more(struct trial *trial, uint64_t seed, bool create)
+{
+    struct sirix_error err = {0};
+    enum sirix_status status = SIRIX_OK;
+
+    do {
+        const struct sirix_database_options options = {.backend = open_backend(trial, seed, create),
+                                                       .pool = trial->pool,
+                                                       .clock = &trial->clock,
+                                                       .dir = trial->durable ? trial->dir : NULL};
+        struct sirix_recovery recovery = {0};
+
+        trial->unknown = false;
+        status = sirix_database_open(&options, &trial->database, &recovery, &err);
+    } while (!trial_is_done(trial, status, &err, "database"));
+    trial->unknown = false;
+}
+
+/* The resource of a new database; after a lost answer it may be there already. */
+static void create_resource(struct trial *trial, uint64_t seed)
+{
+    const struct sirix_bytes name = bytes_of("r");
+    struct sirix_error err = {0};
+
+    while (!trial_is_done(trial,
+                          sirix_resource_create(trial->database, name, bytes_of("me"), bytes_of(""),
+                                                &trial->resource, &err),
+                          &err, "resource")) {
+        if (trial->unknown) {
+            sirix_database_close(trial->database);
+            open_once_more(trial, seed, false);
+            enum sirix_status status =
+                sirix_resource_open(trial->database, name, &trial->resource, &err);
+            MODEL_CHECK(status == SIRIX_OK || status == SIRIX_NOT_FOUND, "resource: %s", err.text);
+            if (status == SIRIX_OK) {
+                return;
+            }
+        }
+    }
 }
 
 void trial_open_database(struct trial *trial, uint64_t seed, bool create)
 {
-    struct sirix_database_options options = {.backend = open_backend(trial, seed, create),
-                                             .pool = trial->pool,
-                                             .clock = &trial->clock,
-                                             .dir = trial->durable ? trial->dir : NULL};
-    struct sirix_recovery recovery = {0};
     struct sirix_error err = {0};
-    struct sirix_bytes name = bytes_of("r");
 
-    if (!trial_is_done(trial, sirix_database_open(&options, &trial->database, &recovery, &err),
-                       &err, "database")) {
-        exit(EXIT_SUCCESS);
-    }
+    open_once_more(trial, seed, create);
     if (create) {
-        while (!trial_is_done(trial,
-                              sirix_resource_create(trial->database, name, bytes_of("me"),
-                                                    bytes_of(""), &trial->resource, &err),
-                              &err, "resource")) {
-            if (trial->over) {
-                exit(EXIT_SUCCESS);
-            }
-        }
+        create_resource(trial, seed);
     } else {
-        must(sirix_resource_open(trial->database, name, &trial->resource, &err), &err, "resource");
+        must(sirix_resource_open(trial->database, bytes_of("r"), &trial->resource, &err), &err,
+             "resource");
     }
 
     must(sirix_reader_open(sirix_database_backend(trial->database), &trial->reader, &err), &err,
@@ -260,14 +294,12 @@ void trial_note_write(struct trial *trial, struct trial_branch *branch, bool don
         use_keys_of(trial, root);
         trial_note_moment(trial, branch, published, head_before);
     }
-    if (!trial->over) {
-        trial_open_branch(trial, branch, &view);
-        MODEL_CHECK(view.record.revision == branch->head,
-                    "the head is revision %" PRIu64 ", not %" PRIu64, view.record.revision,
-                    branch->head);
-        model_compare(&view, trial->reader, branch->root, before);
-        sirix_view_close(&view);
-    }
+    trial_open_branch(trial, branch, &view);
+    MODEL_CHECK(view.record.revision == branch->head,
+                "the head is revision %" PRIu64 ", not %" PRIu64, view.record.revision,
+                branch->head);
+    model_compare(&view, trial->reader, branch->root, before);
+    sirix_view_close(&view);
     model_free(before);
 }
 
@@ -374,9 +406,7 @@ static void step(struct trial *trial)
         revert_step(trial);
         break;
     case 6:
-        if (trial->durable) {
-            trial_reopen(trial);
-        }
+        trial_reopen(trial);
         break;
     case 7:
         check_revision(trial, trial_any_revision(trial));
@@ -415,14 +445,17 @@ static enum sirix_status fault_found(void *context, struct sirix_bytes resource,
 static void check_everything(struct trial *trial)
 {
     struct sirix_verify_progress progress = {0};
+    struct sirix_backend_stats stats = {0};
     struct sirix_error err = {0};
     struct sirix_view view;
 
+    must(sirix_backend_stats(sirix_database_backend(trial->database), &stats, &err), &err, "stats");
+    atomic_fetch_add(&trial->seen->packs, stats.pack_count);
     for (size_t i = 0; i < trial->revision_count; i++) {
         check_revision(trial, &trial->revisions[i]);
     }
     trial_check_moments(trial);
-    for (size_t i = 0; i < trial->branch_count && !trial->over; i++) {
+    for (size_t i = 0; i < trial->branch_count; i++) {
         trial_open_branch(trial, &trial->branches[i], &view);
         model_compare(&view, trial->reader, trial->branches[i].root, NULL);
         sirix_view_close(&view);
@@ -433,10 +466,14 @@ static void check_everything(struct trial *trial)
          &err, "verify");
 }
 
-void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
+void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose,
+               struct trial_seen *seen)
 {
-    struct trial trial = {
-        .random = seed, .verbose = verbose, .durable = seed % 4 == 0, .fails = seed % 4 == 1};
+    struct trial trial = {.random = seed,
+                          .verbose = verbose,
+                          .durable = seed % 4 == 0,
+                          .fails = seed % 4 == 1,
+                          .seen = seen};
     struct sirix_error err = {0};
 
     (void)snprintf(trial.dir, sizeof(trial.dir), "/tmp/sirix-model-XXXXXX");
@@ -448,7 +485,7 @@ void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
     trial.branch_count = 1;
     trial.branches[0].base = 1;
     trial_set_head(&trial.branches[0], note_revision(&trial, 1, 0, NULL));
-    for (size_t i = 0; i < count && !trial.over; i++) {
+    for (size_t i = 0; i < count; i++) {
         trial.random = steps[i];
         step(&trial);
     }
@@ -462,6 +499,8 @@ void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose)
     free(trial.revisions);
     sirix_map_deinit(&trial.used);
     trial_close_database(&trial);
+    trial_keep_backend(NULL);
+    sirix_backend_close(trial.memory);
     sirix_committer_pool_stop(trial.pool);
     if (trial.durable) {
         temp_dir_remove(trial.dir);

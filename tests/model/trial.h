@@ -16,6 +16,8 @@ enum {
     TRIAL_LABELS_MAX = 6,
     TRIAL_NODES_MAX = 400,
     TRIAL_STEPS = 60,
+    TRIAL_STEPS_LONG = 700, /* Of every TRIAL_LONG_EVERY-th: enough segments for packs. */
+    TRIAL_LONG_EVERY = 8,
 };
 
 struct trial_revision {
@@ -53,13 +55,20 @@ struct trial_grave {
     bool is_member;
 };
 
+/* What a run of trials has met, counted over all of their processes. */
+struct trial_seen {
+    _Atomic uint64_t packs;   /* Packs that held segments when all revisions were read again. */
+    _Atomic uint64_t lost[2]; /* Answers that were lost and settled: of memory, of LMDB. */
+};
+
 struct trial {
     uint64_t random;
     bool verbose;
     bool durable; /* LMDB in dir. */
-    bool fails;   /* Memory that is full now and then, and once may lose an answer. */
-    bool over;    /* It did, and what memory holds cannot be opened again. */
-    bool unknown; /* LMDB lost an answer: trial_settle() opens the database again. */
+    bool fails;   /* Memory that is full, or loses an answer, now and then. */
+    bool unknown; /* An answer was lost: trial_settle() opens the database again. */
+    struct trial_seen *seen;
+    struct sirix_backend *memory; /* Kept when the database is closed; NULL: durable. */
     char dir[64];
     struct sirix_committer_pool *pool;
     struct sirix_database *database;
@@ -92,7 +101,8 @@ uint64_t trial_random(struct trial *trial, uint64_t limit);
 void trial_say(const struct trial *trial, const char *fmt, ...) SIRIX_PRINTF(2, 3);
 
 /* Runs the steps of these numbers; seed chooses the backend. Returns or aborts. */
-void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose);
+void trial_run(uint64_t seed, const uint64_t *steps, size_t count, bool verbose,
+               struct trial_seen *seen);
 
 /* Whether a write was done; a backend that fails may say no, and then nothing has changed. */
 bool trial_is_done(struct trial *trial, enum sirix_status status, const struct sirix_error *err,
@@ -120,12 +130,14 @@ void trial_note_write(struct trial *trial, struct trial_branch *branch, bool don
                       uint64_t published, const struct model_node *root);
 
 /*
- * Answers that get lost (trial_crash.c). _arm before a write on LMDB: now and then one of its commits
- * to the backend, done or not done, is answered "unknown". _settle, when nothing of the database is
+ * Answers that get lost (trial_crash.c). Memory loses them by itself. _arm before a write on LMDB: now
+ * and then one of its commits to the backend, done or not done, is answered "unknown". _settle, when nothing of the database is
  * held any more, opens it again if that has happened; whether it has.
  */
 void trial_arm(struct trial *trial);
 bool trial_settle(struct trial *trial);
+/* This backend stays when a database that has it is closed. NULL: none does. */
+void trial_keep_backend(struct sirix_backend *backend);
 
 /* Labels and branches: made, moved, deleted, promoted, listed (trial_labels.c). */
 void trial_branch_step(struct trial *trial);

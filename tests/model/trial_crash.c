@@ -63,7 +63,26 @@ bool trial_settle(struct trial *trial)
     if (!trial->unknown) {
         return false;
     }
-    trial_reopen(trial);
     trial->unknown = false;
+    trial_reopen(trial);
+    atomic_fetch_add(&trial->seen->lost[trial->durable], 1);
     return true;
+}
+
+/* --- Memory that outlives its database ------------------------------------------------------------- */
+
+static struct sirix_backend *kept;
+
+void __real_sirix_backend_close(struct sirix_backend *backend);
+void __wrap_sirix_backend_close(struct sirix_backend *backend);
+void __wrap_sirix_backend_close(struct sirix_backend *backend)
+{
+    if (backend != kept || backend == NULL) {
+        __real_sirix_backend_close(backend);
+    }
+}
+
+void trial_keep_backend(struct sirix_backend *backend)
+{
+    kept = backend;
 }

@@ -557,10 +557,9 @@ void trial_compare_revisions(struct trial *trial)
     trial_arm(trial);
     compare_revisions(&c);
     (void)trial_settle(trial);
-    if (!trial->over) {
-        enum sirix_status status = sirix_branch_delete(trial->resource, bytes_of(c.branch), &err);
-        if (status != SIRIX_NOT_FOUND) { /* It may never have been made. */
-            (void)trial_is_done(trial, status, &err, "delete branch");
-        }
+    enum sirix_status status = sirix_branch_delete(trial->resource, bytes_of(c.branch), &err);
+    if (status != SIRIX_NOT_FOUND) { /* It may never have been made. */
+        (void)trial_is_done(trial, status, &err, "delete branch");
     }
+    (void)trial_settle(trial);
 }

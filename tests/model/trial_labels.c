@@ -308,13 +308,11 @@ void trial_branch_step(struct trial *trial)
         promote(trial);
         break;
     }
-    if (!trial->over) {
-        const struct sirix_view_spec spec = {
-            .by = SIRIX_VIEW_BRANCH,
-            .name = operation_bytes((branch = trial_any_branch(trial))->name)};
-        check_lists(trial);
-        check_view(trial, &spec, branch->head);
-    }
+    branch = trial_any_branch(trial);
+    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_BRANCH,
+                                         .name = operation_bytes(branch->name)};
+    check_lists(trial);
+    check_view(trial, &spec, branch->head);
 }
 
 /* --- Snapshots ------------------------------------------------------------------------------------- */
@@ -387,15 +385,12 @@ void trial_snapshot_step(struct trial *trial)
     } else {
         create_label(trial, name);
     }
-    if (!trial->over) {
-        const struct trial_label *label = find_label(trial, name);
-        const struct sirix_view_spec spec = {.by = SIRIX_VIEW_SNAPSHOT,
-                                             .name = operation_bytes(name)};
-        check_lists(trial);
-        if (label != NULL) {
-            check_view(trial, &spec, label->revision);
-        } else if (strcmp(name, "main") == 0) {
-            check_view(trial, &spec, trial->branches[0].head);
-        }
+    const struct trial_label *label = find_label(trial, name);
+    const struct sirix_view_spec spec = {.by = SIRIX_VIEW_SNAPSHOT, .name = operation_bytes(name)};
+    check_lists(trial);
+    if (label != NULL) {
+        check_view(trial, &spec, label->revision);
+    } else if (strcmp(name, "main") == 0) {
+        check_view(trial, &spec, trial->branches[0].head);
     }
 }

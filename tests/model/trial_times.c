@@ -80,7 +80,7 @@ static void check_moment(struct trial *trial, const struct trial_moment *moment)
 
 void trial_check_moments(struct trial *trial)
 {
-    for (size_t i = 0; i < trial->moment_count && !trial->over; i++) {
+    for (size_t i = 0; i < trial->moment_count; i++) {
         check_moment(trial, &trial->moments[i]);
     }
 }
@@ -115,7 +115,7 @@ static void sweep(struct trial *trial)
     uint32_t swept = 0;
     bool more = true;
 
-    while (more && !trial->over) {
+    while (more) {
         struct sirix_error err = {0};
 
         if (trial_is_done(trial, sirix_branch_sweep(trial->database, 3, &swept, &more, &err), &err,
@@ -123,6 +123,7 @@ static void sweep(struct trial *trial)
             trial_say(trial, "%u branches are swept", swept);
         } else {
             more = true;
+            (void)trial_settle(trial);
         }
     }
 }
@@ -148,7 +149,7 @@ static void expire(struct trial *trial)
         }
     }
     sweep(trial);
-    for (size_t i = 0; i < count && !trial->over; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct sirix_error err = {0};
 
         operation_must_be(view_of(trial, names[i], &err), SIRIX_NOT_FOUND, &err,
@@ -198,9 +199,25 @@ static struct sirix_edit *begin_one(struct trial *trial, struct trial_branch *br
     return edit;
 }
 
-/* Commits it; the model gets the node at the end of the branch's document. Takes all over. */
+/* An edit and what it began with. */
+struct waiting {
+    struct sirix_edit *edit;
+    struct sirix_view view;
+};
+
+static void drop_waiting(struct waiting *waiting)
+{
+    sirix_edit_free(waiting->edit);
+    waiting->edit = NULL;
+    sirix_view_close(&waiting->view);
+}
+
+/*
+ * Commits it; the model gets the node at the end of the branch's document. Takes all over. When the
+ * answer is lost, `other` (or NULL) is dropped: the database has to be opened again.
+ */
 static void commit_one(struct trial *trial, struct trial_branch *branch, struct sirix_edit *edit,
-                       struct sirix_view *view, struct model_node *node)
+                       struct sirix_view *view, struct model_node *node, struct waiting *other)
 {
     const struct sirix_edit_commit commit = {.author = operation_bytes("me")};
     struct model_node *root = model_copy(branch->root);
@@ -214,6 +231,9 @@ static void commit_one(struct trial *trial, struct trial_branch *branch, struct 
 
     sirix_edit_free(edit);
     sirix_view_close(view);
+    if (trial->unknown && other != NULL) {
+        drop_waiting(other);
+    }
     model_insert(root, root->count, node);
     trial_note_write(trial, branch, done && changed, published.revision, root);
     model_free(root);
@@ -225,7 +245,7 @@ void trial_rebase_step(struct trial *trial)
     struct model_node *late = NULL;
     struct model_node *early = NULL;
     struct sirix_error err = {0};
-    struct sirix_view base;
+    struct waiting first = {0};
     struct sirix_view view;
     struct sirix_view head;
 
@@ -235,18 +255,16 @@ void trial_rebase_step(struct trial *trial)
         return;
     }
     trial_say(trial, "two inserts into %s at revision %" PRIu64, branch->name, branch->head);
-    struct sirix_edit *edit = begin_one(trial, branch, &base, "late", "[5,{\"x\":null}]", &late);
+    first.edit = begin_one(trial, branch, &first.view, "late", "[5,{\"x\":null}]", &late);
     struct sirix_edit *other = begin_one(trial, branch, &view, "early", "\"first\"", &early);
 
-    commit_one(trial, branch, other, &view, early);
-    if (trial->over) {
-        sirix_edit_free(edit);
-        sirix_view_close(&base);
+    commit_one(trial, branch, other, &view, early, &first);
+    if (first.edit == NULL) {
         model_free(late);
         return;
     }
     trial_open_branch(trial, branch, &head);
-    operation_must(sirix_edit_rebase(edit, &head, &err), &err, "rebase");
-    sirix_view_close(&base);
-    commit_one(trial, branch, edit, &head, late);
+    operation_must(sirix_edit_rebase(first.edit, &head, &err), &err, "rebase");
+    sirix_view_close(&first.view);
+    commit_one(trial, branch, first.edit, &head, late, NULL);
 }
