@@ -149,6 +149,7 @@ static void place(const struct sirix_path_summary *summary, const struct item *i
             .kinds = kinds_of(path->kinds),
             .parent = item->step == SIRIX_STEP_VALUE ? SIRIX_PATH_NONE : links[item->parent].node,
             .id = path->id,
+            .seen = item->step == SIRIX_STEP_MEMBER ? path->step : 0, /* Ids are given in order. */
         };
         links[item->index].node = placed++;
         at = next_item(items, summary->count, links, at, placed, nodes);

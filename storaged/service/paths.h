@@ -35,6 +35,8 @@ struct sirix_path_node {
     uint32_t parent;         /* Index; SIRIX_PATH_NONE for the first. */
     uint32_t end; /* Index behind all paths below it: the next sibling, if there is one. */
     uint64_t id;  /* Of the path in its resource, for ever. */
+    /* Of a MEMBER: the sooner the resource's documents had a member of its name, the less. For ever. */
+    uint32_t seen;
 };
 
 struct sirix_paths {

@@ -312,36 +312,91 @@ static struct sirix_bytes text_of(const char *text)
     return (struct sirix_bytes){.data = text, .len = strlen(text)};
 }
 
-enum sirix_status sirix_sql_table_columns(struct sirix_arena *arena, struct sirix_sql_table *table,
-                                          struct sirix_error *err)
+/* A path that may be a column. */
+struct candidate {
+    uint32_t seen;
+    uint32_t path;
+};
+
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct candidate *a = left;
+    const struct candidate *b = right;
+
+    return a->seen == b->seen ? 0 : a->seen < b->seen ? -1 : 1;
+}
+
+/* The members that can be columns, as they were first seen; *out_rest: there are others. */
+static enum sirix_status candidates_of(struct sirix_arena *arena,
+                                       const struct sirix_sql_table *table,
+                                       struct candidate **out_candidates, size_t *out_count,
+                                       bool *out_rest, struct sirix_error *err)
 {
     const struct sirix_path_node *nodes = table->paths->nodes;
-    bool rest = !table->paths->whole;
+    struct candidate *candidates = NULL;
     void *memory = NULL;
+    size_t count = 0;
 
-    if (table->columns != NULL) {
-        return SIRIX_OK;
+    for (uint32_t i = table->path + 1; i < nodes[table->path].end; i = nodes[i].end) {
+        count++;
     }
-    enum sirix_status status = sirix_arena_calloc(arena, SIRIX_SQL_MEMBER_COLUMNS_MAX + 4,
-                                                  sizeof(*table->columns), &memory, err);
+    enum sirix_status status = sirix_arena_calloc(arena, count, sizeof(*candidates), &memory, err);
     if (status != SIRIX_OK) {
         return status;
     }
-    table->columns = memory;
-    status = add_column(arena, table, text_of("node_key"),
-                        (struct sirix_sql_member){.source = SIRIX_SQL_FROM_KEY}, err);
-    for (uint32_t i = table->path + 1; status == SIRIX_OK && i < nodes[table->path].end;
-         i = nodes[i].end) {
+    candidates = memory;
+    count = 0;
+    *out_rest = !table->paths->whole;
+    for (uint32_t i = table->path + 1; i < nodes[table->path].end; i = nodes[i].end) {
         const struct sirix_path_node *node = &nodes[i];
 
         if (node->step == SIRIX_STEP_ELEMENT) {
             continue; /* Of an element that was an array. */
         }
         if (node->step == SIRIX_STEP_ANY_MEMBER || node->name.len == 0 ||
-            memchr(node->name.data, 0, node->name.len) != NULL ||
-            table->column_count > SIRIX_SQL_MEMBER_COLUMNS_MAX) {
-            rest = true;
+            memchr(node->name.data, 0, node->name.len) != NULL) {
+            *out_rest = true;
             continue;
+        }
+        candidates[count++] = (struct candidate){.seen = node->seen, .path = i};
+    }
+    if (count != 0) {
+        qsort(candidates, count, sizeof(*candidates), compare_candidates);
+    }
+    *out_candidates = candidates;
+    *out_count = count;
+    return SIRIX_OK;
+}
+
+enum sirix_status sirix_sql_table_columns(struct sirix_arena *arena, struct sirix_sql_table *table,
+                                          struct sirix_error *err)
+{
+    struct candidate *candidates = NULL;
+    size_t candidate_count = 0;
+    bool rest = false;
+    void *memory = NULL;
+
+    if (table->columns != NULL) {
+        return SIRIX_OK;
+    }
+    enum sirix_status status =
+        candidates_of(arena, table, &candidates, &candidate_count, &rest, err);
+    if (status == SIRIX_OK) {
+        status = sirix_arena_calloc(arena, SIRIX_SQL_MEMBER_COLUMNS_MAX + 4,
+                                    sizeof(*table->columns), &memory, err);
+    }
+    if (status != SIRIX_OK) {
+        return status;
+    }
+    table->columns = memory;
+    status = add_column(arena, table, text_of("node_key"),
+                        (struct sirix_sql_member){.source = SIRIX_SQL_FROM_KEY}, err);
+    for (size_t i = 0; status == SIRIX_OK && i < candidate_count; i++) {
+        const struct sirix_path_node *node = &table->paths->nodes[candidates[i].path];
+
+        if (table->column_count > SIRIX_SQL_MEMBER_COLUMNS_MAX) {
+            rest = true;
+            break;
         }
         status = add_column(
             arena, table, node->name,
@@ -489,97 +544,5 @@ enum sirix_status sirix_sql_table_find(struct sirix_sql_session *session, struct
     if (status == SIRIX_OK) {
         *out_table = search.found;
     }
-    return status;
-}
-
-/* --- Nearest names -------------------------------------------------------------------------------- */
-
-/* Changes of one letter between two names, without regard to case. */
-static size_t distance_of(struct sirix_bytes a, struct sirix_bytes b)
-{
-    size_t row[SIRIX_SQL_NEAREST_NAME_BYTES + 1];
-
-    for (size_t j = 0; j <= b.len; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a.len; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= b.len; j++) {
-            const bool same =
-                strncasecmp((const char *)a.data + i - 1, (const char *)b.data + j - 1, 1) == 0;
-            size_t best = diagonal + (same ? 0 : 1);
-
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[b.len];
-}
-
-void sirix_sql_nearest_offer(struct sirix_sql_nearest *nearest, const char *name)
-{
-    const struct sirix_bytes offered = text_of(name);
-    struct sirix_bytes wanted = nearest->wanted;
-    size_t at = 0;
-
-    wanted.len =
-        wanted.len < SIRIX_SQL_NEAREST_NAME_BYTES ? wanted.len : SIRIX_SQL_NEAREST_NAME_BYTES;
-    if (offered.len >= SIRIX_SQL_NEAREST_NAME_BYTES) {
-        return;
-    }
-    const size_t distance = distance_of(wanted, offered);
-    for (at = 0; at < nearest->count && nearest->names[at].distance <= distance; at++) {
-        if (strcmp(nearest->names[at].name, name) == 0) {
-            return;
-        }
-    }
-    if (at == SIRIX_SQL_NEAREST_MAX) {
-        return;
-    }
-    nearest->count += nearest->count < SIRIX_SQL_NEAREST_MAX ? 1 : 0;
-    memmove(&nearest->names[at + 1], &nearest->names[at],
-            (nearest->count - at - 1) * sizeof(nearest->names[0]));
-    nearest->names[at].distance = distance;
-    (void)snprintf(nearest->names[at].name, sizeof(nearest->names[at].name), "%s", name);
-}
-
-struct offering {
-    struct sirix_sql_session *session;
-    struct sirix_sql_nearest *nearest;
-    struct sirix_arena arena;
-    size_t resources;
-};
-
-static enum sirix_status offer_resource(void *context, struct sirix_bytes database,
-                                        struct sirix_bytes resource, bool *stop,
-                                        struct sirix_error *err)
-{
-    struct offering *offering = context;
-    struct sirix_sql_schema schema = {0};
-
-    *stop = ++offering->resources == SIRIX_SQL_NEAREST_LOOKED_MAX;
-    sirix_arena_reset(&offering->arena);
-    enum sirix_status status = sirix_sql_schema_look(offering->session, database, resource,
-                                                     &offering->arena, &schema, err);
-    for (size_t i = 0; status == SIRIX_OK && i < schema.count; i++) {
-        sirix_sql_nearest_offer(offering->nearest, schema.tables[i].name);
-    }
-    return status == SIRIX_NOT_FOUND ? SIRIX_OK : status;
-}
-
-enum sirix_status sirix_sql_nearest_tables(struct sirix_sql_session *session,
-                                           struct sirix_sql_nearest *nearest,
-                                           struct sirix_error *err)
-{
-    struct offering offering = {.session = session, .nearest = nearest};
-
-    sirix_arena_init(&offering.arena, SIRIX_SQL_ARENA_BYTES_MAX);
-    enum sirix_status status =
-        sirix_sql_each_resource(session, session->wanted->database, offer_resource, &offering, err);
-    sirix_arena_deinit(&offering.arena);
     return status;
 }

@@ -363,6 +363,46 @@ static void what_is_not_there_is_told_with_what_is_near(void **state)
     assert_non_null(strstr(f->err.text, "information_schema"));
 }
 
+static void a_table_is_found_by_its_last_part(void **state)
+{
+    struct sql_fixture *f = *state;
+    char near[sizeof(f->err.text)];
+
+    /* Names of as many letters lie nearer than that of the table which is meant. */
+    sql_fixture_put(f, "db", "peeple", "[{\"a\":1}]");
+    sql_fixture_put(f, "db", "popple", "[{\"a\":1}]");
+    assert_int_equal(sql_fixture_run(f, "SELECT * FROM people"), SIRIX_INVALID);
+    assert_non_null(strstr(f->err.text, "nearest: \"app/people\", "));
+    assert_int_equal(sql_fixture_run(f, "SELECT * FROM PEOPLE"), SIRIX_INVALID);
+    assert_non_null(strstr(f->err.text, "nearest: \"app/people\", "));
+    assert_int_equal(sql_fixture_run(f, "SELECT * FROM ordrs"), SIRIX_INVALID);
+    (void)snprintf(near, sizeof(near), "%s", f->err.text);
+    assert_non_null(strstr(near, "nearest: \"users/orders\""));
+}
+
+static void columns_stand_as_they_were_first_seen(void **state)
+{
+    struct sql_fixture *f = *state;
+
+    sql_fixture_put(f, "db", "seen",
+                    "[{\"zip\":1,\"name\":2,\"in\":[{\"name\":3,\"b\":4}]},{\"age\":5,\"zip\":6}]");
+    sql_fixture_rows(f, "SELECT * FROM seen WHERE zip = 6 AND node_key > 0 LIMIT 0", "");
+    assert_string_equal(f->columns, "node_key:integer zip:number name:number in:text age:number");
+    /* What comes later stands behind, whatever its name; what goes keeps its place. */
+    sql_fixture_replace(f, "db", "seen", "/[0]", "{\"aa\":7,\"zip\":8}");
+    sql_fixture_rows(f, "SELECT zip, name, \"in\", age, aa FROM seen", "8|~|~|~|7;6|~|~|5|~");
+    assert_int_equal(sql_fixture_run(f, "SELECT * FROM seen"), SIRIX_OK);
+    assert_string_equal(f->columns,
+                        "node_key:integer zip:number name:number in:text age:number aa:number");
+    /* A name has its place from where the resource had it first. */
+    assert_int_equal(sql_fixture_run(f, "SELECT * FROM \"seen/in\""), SIRIX_OK);
+    assert_string_equal(f->columns, "node_key:integer name:number b:number");
+    sql_fixture_rows(f,
+                     "SELECT group_concat(column_name) FROM information_schema.columns WHERE "
+                     "table_name = 'seen'",
+                     "node_key,zip,name,in,age,aa,revision,parent_key");
+}
+
 static bool only_app(void *context, struct sirix_bytes database, struct sirix_bytes resource)
 {
     (void)context;
@@ -480,6 +520,8 @@ int main(void)
         TEST(plans_say_what_was_pushed_down),
         TEST(names_are_looked_for_where_they_may_be),
         TEST(what_is_not_there_is_told_with_what_is_near),
+        TEST(a_table_is_found_by_its_last_part),
+        TEST(columns_stand_as_they_were_first_seen),
         TEST(what_may_not_be_seen_is_not_there),
         TEST(relations_tell_of_the_store),
         TEST(a_new_resource_is_there_at_once),
