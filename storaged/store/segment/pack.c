@@ -71,6 +71,8 @@ enum sirix_status sirix_pack_check(struct sirix_bytes pack, uint64_t key, struct
         what = "it does not have the length that its header says";
     } else if (sirix_load_u32le(at + AT_CRC) != checksum_of(at, count)) {
         what = "the checksum of its directory does not match";
+    } else if (sirix_load_u64le(at + AT_GROUP) % SIRIX_PACK_GROUP != 0) {
+        what = "its group does not begin at a multiple of 256";
     }
     for (size_t i = 0; what == NULL && i < count; i++) {
         size_t offset = entry_offset(entry_at(pack, i));

@@ -2,36 +2,19 @@
  * Property: bytes of a peer either are refused or unpack within the limit of memory; what was
  * unpacked packs to as many bytes as promised, and if those unpack again, to the same. (They need
  * not: protobuf-c takes unknown fields under tags that it refuses when it has written them itself.)
- * Byte 0 chooses the request's type.
+ * Bytes 0 and 1 choose the request's type: requests.h.
  */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grpc/health/v1/health.pb-c.h"
-#include "grpc/reflection/v1/reflection.pb-c.h"
+#include "base/endian.h"
+#include "fuzz/rpc/requests.h"
 #include "rpc/methods/codec.h"
 #include "rpc/runtime/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static const ProtobufCMessageDescriptor *const types[] = {
-    &sirix__storage__v1__apply_request__descriptor,
-    &sirix__storage__v1__apply_stream_request__descriptor,
-    &sirix__storage__v1__attach_request__descriptor,
-    &sirix__storage__v1__create_branch_request__descriptor,
-    &sirix__storage__v1__create_snapshot_request__descriptor,
-    &sirix__storage__v1__diff_request__descriptor,
-    &sirix__storage__v1__history_request__descriptor,
-    &sirix__storage__v1__import_request__descriptor,
-    &sirix__storage__v1__list_databases_request__descriptor,
-    &sirix__storage__v1__promote_request__descriptor,
-    &sirix__storage__v1__read_node_request__descriptor,
-    &sirix__storage__v1__revert_request__descriptor,
-    &grpc__health__v1__health_check_request__descriptor,
-    &grpc__reflection__v1__server_reflection_request__descriptor,
-};
 
 /* What every method does with a request before it opens anything. */
 static void convert(const ProtobufCMessage *message)
@@ -55,17 +38,24 @@ static void convert(const ProtobufCMessage *message)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static struct request all[REQUESTS_MAX];
+    static size_t count;
     struct sirix_arena arena;
     ProtobufCMessage *first = NULL;
     ProtobufCMessage *second = NULL;
 
-    if (size == 0) {
+    if (size < REQUEST_TAG_BYTES) {
         return 0;
     }
-    const ProtobufCMessageDescriptor *type = types[data[0] % (sizeof(types) / sizeof(types[0]))];
+    if (count == 0) {
+        count = requests_all(all);
+    }
+    const ProtobufCMessageDescriptor *type =
+        requests_find(all, count, sirix_load_u16le(data))->type;
     sirix_arena_init(&arena, SIZE_MAX);
-    if (sirix_rpc_message_decode_bytes((struct sirix_bytes){.data = data + 1, .len = size - 1},
-                                       type, &arena, &first, NULL) == SIRIX_OK) {
+    if (sirix_rpc_message_decode_bytes(
+            (struct sirix_bytes){.data = data + REQUEST_TAG_BYTES, .len = size - REQUEST_TAG_BYTES},
+            type, &arena, &first, NULL) == SIRIX_OK) {
         assert(arena.used_bytes <= 2U * SIRIX_RPC_DECODED_BYTES_MAX);
         convert(first);
         size_t len = protobuf_c_message_get_packed_size(first);
