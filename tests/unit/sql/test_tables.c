@@ -139,8 +139,8 @@ static void a_null_argument_gives_no_rows(void **state)
     static const char *const empty[] = {
         "SELECT name FROM users WHERE revision = NULL",
         "SELECT name FROM users(NULL)",
-        "SELECT name FROM users WHERE revision = (SELECT revision FROM snapshots WHERE snapshot = "
-        "'typo')",
+        ("SELECT name FROM users WHERE revision = (SELECT revision FROM snapshots WHERE snapshot = "
+         "'typo')"),
         "SELECT name FROM users WHERE revision IN (NULL)",
         "SELECT name FROM users WHERE revision IS NULL",
         "SELECT name FROM users(NULL) WHERE node_key = 2",
