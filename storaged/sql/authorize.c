@@ -1,8 +1,10 @@
 /* What a statement may do: by default nothing. The lists are of what is allowed. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/name.h"
 #include "sql/lock.h"
 
 /* Pure functions of their arguments, or of the time. */
@@ -139,18 +141,61 @@ static bool begins_with(const char *text, const char *prefix)
     return text != NULL && strncasecmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* SQLite's own tables say nothing of the store, or too much of the engine. */
-static bool is_internal(const char *table)
+/*
+ * SQLite's own tables say nothing of the store, or too much of the engine. A table of ours may begin in the
+ * same way: it was made because SQLite has none of its name.
+ */
+static bool is_internal(const struct sirix_sql_session *session, const char *table)
 {
-    static const char *const names[] = {"sqlite_", "pragma_", "dbstat", "bytecode", "tables_used",
-                                        "fts3",    "fts4",    "fts5",   "rtree"};
+    static const char *const names[] = {"dbstat", "bytecode", "tables_used", "fts3tokenize",
+                                        "fts4aux"};
+    bool found = begins_with(table, "sqlite_") || begins_with(table, "pragma_");
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (begins_with(table, names[i])) {
-            return true;
-        }
+    for (size_t i = 0; table != NULL && !found && i < sizeof(names) / sizeof(names[0]); i++) {
+        found = strcasecmp(table, names[i]) == 0;
     }
-    return false;
+    return found && !sirix_sql_is_made(session, table);
+}
+
+void sirix_sql_refuse_table(struct sirix_sql_session *session, const char *name)
+{
+    struct sirix_error err = {0};
+    char *copy = NULL;
+
+    if (sirix_arena_strdup(&session->arena, name, &copy, &err) != SIRIX_OK) {
+        (void)sirix_sql_failed(session, &err);
+        return;
+    }
+    session->refused_table = copy;
+    (void)snprintf(session->refused, sizeof(session->refused),
+                   "%s cannot be read; ask information_schema.tables", copy);
+}
+
+/*
+ * A pragma as a table declares its columns while the text is read, which looks like a change of the schema
+ * and does not say whose: the text names it.
+ */
+static void refuse_pragma(struct sirix_sql_session *session)
+{
+    static const char prefix[] = "pragma_";
+    const struct sirix_bytes sql = session->wanted->sql;
+    const char *text = sql.data;
+    char name[SIRIX_NAME_BYTES_MAX + 1];
+    size_t len = 0;
+    size_t at = 0;
+
+    while (at + sizeof(prefix) <= sql.len && !begins_with(text + at, prefix)) {
+        at++;
+    }
+    while (at + sizeof(prefix) <= sql.len && at + len < sql.len && len < sizeof(name) - 1 &&
+           (text[at + len] == '_' || isalpha((unsigned char)text[at + len]) != 0)) {
+        name[len] = text[at + len];
+        len++;
+    }
+    name[len] = '\0';
+    if (len != 0) {
+        sirix_sql_refuse_table(session, name);
+    }
 }
 
 /* Lists that tell of the catalogue as it is when the statement begins. */
@@ -217,16 +262,18 @@ int sirix_sql_authorize(void *context, int action, const char *first, const char
                        "the function %s() is not to be had here", second);
         return SQLITE_DENY;
     case SQLITE_READ:
-        if (!is_internal(first)) {
-            session->facts_wanted = session->facts_wanted || tells_of_facts(first);
-            return SQLITE_OK;
+        if (is_internal(session, first)) {
+            sirix_sql_refuse_table(session, first);
+            return SQLITE_DENY;
         }
-        (void)snprintf(session->refused, sizeof(session->refused),
-                       "%s cannot be read; ask information_schema.tables", first);
-        return SQLITE_DENY;
+        session->facts_wanted = session->facts_wanted || tells_of_facts(first);
+        return SQLITE_OK;
     default:
         (void)snprintf(session->refused, sizeof(session->refused),
                        "this door reads only: it refuses %s", action_name(action));
+        if (session->selects != 0 && first != NULL && strcasecmp(first, "sqlite_master") == 0) {
+            refuse_pragma(session);
+        }
         return SQLITE_DENY;
     }
 }

@@ -125,26 +125,27 @@ static enum sirix_status add_information(struct sirix_sql_session *session,
         !may_name(session, "information_schema")) {
         return SIRIX_OK;
     }
-    int rc = add_list(session, connection, "sirix_tables", &sirix_sql_list_tables);
+    int rc = add_list(session, connection, "sirix:tables", &sirix_sql_list_tables);
     if (rc == SQLITE_OK) {
-        rc = add_list(session, connection, "sirix_columns", &sirix_sql_list_columns);
+        rc = add_list(session, connection, "sirix:columns", &sirix_sql_list_columns);
     }
     return rc != SQLITE_OK
                ? engine_failed(session, "register the relations", err)
                : sirix_buf_append_str(
                      touch,
                      "ATTACH ':memory:' AS information_schema;"
-                     "CREATE VIRTUAL TABLE information_schema.tables USING sirix_tables;"
-                     "CREATE VIRTUAL TABLE information_schema.columns USING sirix_columns;",
+                     "CREATE VIRTUAL TABLE information_schema.tables USING \"sirix:tables\";"
+                     "CREATE VIRTUAL TABLE information_schema.columns USING \"sirix:columns\";",
                      err);
 }
 
+/* No resource has a colon in its name, so these modules are in nobody's way. */
 static enum sirix_status add_modules(struct sirix_sql_session *session,
                                      struct sirix_sql_connection *connection,
                                      struct sirix_buf *touch, struct sirix_error *err)
 {
     static const char *const trees[] = {"json_each", "json_tree"};
-    int rc = sqlite3_create_module_v2(session->db, "sirix_table", &sirix_sql_table_module, session,
+    int rc = sqlite3_create_module_v2(session->db, "sirix:table", &sirix_sql_table_module, session,
                                       NULL);
     enum sirix_status status = add_information(session, connection, touch, err);
 
@@ -216,7 +217,7 @@ enum sirix_status sirix_sql_connection_add(struct sirix_sql_session *session,
         status = sirix_sql_quote(&text, name, err);
     }
     if (status == SIRIX_OK) {
-        status = sirix_buf_append_str(&text, " USING sirix_table", err);
+        status = sirix_buf_append_str(&text, " USING \"sirix:table\"", err);
     }
     if (status == SIRIX_OK) {
         status = sirix_buf_c_str(&text, &terminated, err);

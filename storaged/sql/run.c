@@ -83,6 +83,45 @@ static enum sirix_status no_such_column(struct sirix_sql_session *session, const
     return say_nearest(message, &nearest, "all are in information_schema.columns", err);
 }
 
+/* A name that the engine keeps for itself, though a table of the store has it: what to write instead. */
+static enum sirix_status engines_name(const char *name, const struct sirix_sql_table *table,
+                                      struct sirix_error *err)
+{
+    return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_REFUSED,
+                             "\"%s\" is a name that the engine keeps for itself; write \"%.*s/%s\"",
+                             name, (int)table->database.len, (const char *)table->database.data,
+                             table->name);
+}
+
+/* What the authorizer refused, which may be meant as a table of the store. */
+static enum sirix_status explain_refused(struct sirix_sql_session *session, const char *message,
+                                         struct sirix_error *err)
+{
+    const char *name = session->refused_table;
+    struct sirix_sql_table *table = NULL;
+    enum sirix_status status = SIRIX_OK;
+
+    if (name != NULL) {
+        status = sirix_sql_table_find(
+            session, (struct sirix_bytes){.data = name, .len = strlen(name)}, &table, err);
+    }
+    if (status != SIRIX_OK) {
+        return status; /* It may be several, which are named. */
+    }
+    return table != NULL ? engines_name(name, table, err)
+                         : refuse(err, SIRIX_REASON_SQL_REFUSED,
+                                  session->refused[0] == '\0' ? message : session->refused);
+}
+
+static enum sirix_status explain_failed(const struct sirix_sql_session *session,
+                                        struct sirix_error *err)
+{
+    if (err != NULL) {
+        *err = session->error;
+    }
+    return session->error.status;
+}
+
 /* Why SQLite does not go on, in its words, with what helps. */
 static enum sirix_status explain(struct sirix_sql_session *session, int rc, struct sirix_error *err)
 {
@@ -90,15 +129,18 @@ static enum sirix_status explain(struct sirix_sql_session *session, int rc, stru
     const char *name = NULL;
 
     if (session->failed) {
-        if (err != NULL) {
-            *err = session->error;
-        }
-        return session->error.status;
+        return explain_failed(session, err);
     }
     /* A function that is refused is an ordinary error with words of its own. */
     if ((rc & 0xff) == SQLITE_AUTH || strncmp(message, "not authorized", 14) == 0) {
-        return refuse(err, SIRIX_REASON_SQL_REFUSED,
-                      session->refused[0] == '\0' ? message : session->refused);
+        return explain_refused(session, message, err);
+    }
+    /* A table of the engine's that does not come to be, because it may not declare its columns. */
+    name = behind(message, "vtable constructor failed: ");
+    if (name != NULL) {
+        sirix_sql_refuse_table(session, name);
+        return session->failed ? explain_failed(session, err)
+                               : explain_refused(session, message, err);
     }
     if ((rc & 0xff) == SQLITE_NOMEM) {
         return sirix_sql_no_memory(err);
@@ -159,20 +201,18 @@ static bool nothing_follows(const char *at, const char *end)
     return at != NULL;
 }
 
-/* Makes the table that SQLite misses; *out_made false: there is none of that name. */
-static enum sirix_status make_missing(struct sirix_sql_session *session, bool *out_made,
-                                      struct sirix_error *err)
+/* Makes a table of that name if there is one and it is not made yet. */
+static enum sirix_status make_named(struct sirix_sql_session *session, const char *name,
+                                    bool *out_made, struct sirix_error *err)
 {
-    const char *message = sqlite3_errmsg(session->db);
-    const char *name = behind(message, "no such table: ");
     struct sirix_sql_table *table = NULL;
+    struct sirix_sql_made *made = NULL;
+    void *memory = NULL;
     char *copy = NULL;
 
-    *out_made = false;
-    if (name == NULL || session->created == TABLES_MAX) {
+    if (sirix_sql_is_made(session, name)) {
         return SIRIX_OK;
     }
-    name = strncasecmp(name, "main.", 5) == 0 ? name + 5 : name;
     enum sirix_status status = sirix_arena_strdup(&session->arena, name, &copy, err);
     if (status == SIRIX_OK) {
         status = sirix_sql_table_find(
@@ -181,9 +221,45 @@ static enum sirix_status make_missing(struct sirix_sql_session *session, bool *o
     if (status != SIRIX_OK || table == NULL) {
         return status;
     }
-    session->created++;
-    *out_made = true;
-    return sirix_sql_connection_add(session, table, copy, err);
+    if (strncasecmp(copy, "sqlite_", 7) == 0) {
+        return engines_name(copy, table, err);
+    }
+    status = sirix_arena_calloc(&session->arena, 1, sizeof(*made), &memory, err);
+    if (status == SIRIX_OK) {
+        made = memory;
+        *made = (struct sirix_sql_made){.name = copy, .next = session->made};
+        session->made = made;
+        session->created++;
+        *out_made = true;
+        status = sirix_sql_connection_add(session, table, copy, err);
+    }
+    return status;
+}
+
+/*
+ * Makes the table that SQLite misses; *out_made false: there is none of that name. "main.x" is x in the
+ * schema main, or a table of that name: SQLite says the same of both, so both are made, one after the other.
+ */
+static enum sirix_status make_missing(struct sirix_sql_session *session, bool *out_made,
+                                      struct sirix_error *err)
+{
+    const char *message = sqlite3_errmsg(session->db);
+    const char *name = behind(message, "no such table: ");
+    char *copy = NULL;
+
+    *out_made = false;
+    if (name == NULL || session->created == TABLES_MAX) {
+        return SIRIX_OK;
+    }
+    /* Making a table changes the message. */
+    enum sirix_status status = sirix_arena_strdup(&session->arena, name, &copy, err);
+    if (status == SIRIX_OK) {
+        status = make_named(session, copy, out_made, err);
+    }
+    if (status == SIRIX_OK && !*out_made && strncasecmp(copy, "main.", 5) == 0) {
+        status = make_named(session, copy + 5, out_made, err);
+    }
+    return status;
 }
 
 /* After a failure: whether a table was made that SQLite had missed. Else it is an error. */

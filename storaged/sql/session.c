@@ -3,12 +3,23 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/name.h"
 
 enum { YIELD_US = 5000 };
 
 static const struct sirix_bytes nothing = {.data = NULL, .len = 0};
+
+bool sirix_sql_is_made(const struct sirix_sql_session *session, const char *name)
+{
+    const struct sirix_sql_made *made = session->made;
+
+    while (made != NULL && strcasecmp(made->name, name) != 0) {
+        made = made->next;
+    }
+    return made != NULL;
+}
 
 bool sirix_sql_visible(const struct sirix_sql_session *session, struct sirix_bytes database,
                        struct sirix_bytes resource)

@@ -78,6 +78,8 @@ struct sirix_sql_session {
     bool facts_known;
     bool facts_wanted; /* The text names a list that tells of them. */
     size_t created;    /* Tables made for this text. */
+    struct sirix_sql_made *made;
+    const char *refused_table; /* That the authorizer refused last as the engine's; NULL: none. */
     /* Counting: whole_count.c. */
     unsigned selects;
     bool counts;
@@ -85,6 +87,16 @@ struct sirix_sql_session {
     int64_t weight; /* Of the present row. */
     struct sirix_sql_budget budget;
 };
+
+/* The name of a table that was made, as SQLite knows it. */
+struct sirix_sql_made {
+    const char *name;
+    struct sirix_sql_made *next;
+};
+bool sirix_sql_is_made(const struct sirix_sql_session *session, const char *name);
+
+/* Keeps the name of a table of the engine's that cannot be read, for who may have meant one of the store. */
+void sirix_sql_refuse_table(struct sirix_sql_session *session, const char *name);
 
 bool sirix_sql_visible(const struct sirix_sql_session *session, struct sirix_bytes database,
                        struct sirix_bytes resource);

@@ -1,0 +1,80 @@
+/* Names that the engine has uses for, and statements that it has no plan or no room for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql_fixture.h"
+
+static int set_up(void **state)
+{
+    struct sql_fixture *f = calloc(1, sizeof(*f));
+
+    assert_non_null(f);
+    sql_fixture_open(f);
+    sql_fixture_put(f, "db", "users",
+                    "[{\"name\":\"Ann\",\"age\":31},{\"name\":\"Bo\",\"age\":25}]");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    sql_fixture_close(*state);
+    free(*state);
+    return 0;
+}
+
+/* Names of resources may begin as those of the engine's own tables. */
+static void names_of_the_engine_are_names_of_resources_too(void **state)
+{
+    struct sql_fixture *f = *state;
+    static const char *const free_names[] = {
+        "rtree_of_life", "rtree",     "fts5",         "pragma_x",    "bytecode_stats",
+        "dbstats",       "dbstat_it", "tables_usedx", "sirix_table", "sirix_tables",
+        "sirix_columns", "fts3",      "fts5vocab",    "main.x",
+    };
+    static const char *const kept[] = {"sqlite_x", "sqlite_master", "sqlite_stmt",
+                                       "pragma_table_info", "dbstat"};
+    char sql[256];
+    char spelling[256];
+
+    for (size_t i = 0; i < sizeof(free_names) / sizeof(free_names[0]); i++) {
+        sql_fixture_put(f, "db", free_names[i], "[{\"a\":7}]");
+        (void)snprintf(sql, sizeof(sql), "SELECT a FROM \"%s\"", free_names[i]);
+        sql_fixture_rows(f, sql, "7");
+        (void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM \"db/%s\"", free_names[i]);
+        sql_fixture_rows(f, sql, "1");
+    }
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        sql_fixture_put(f, "db", kept[i], "[{\"a\":7}]");
+        (void)snprintf(sql, sizeof(sql), "SELECT * FROM \"%s\"", kept[i]);
+        assert_int_equal(sql_fixture_run(f, sql), SIRIX_INVALID);
+        (void)snprintf(spelling, sizeof(spelling), "write \"db/%s\"", kept[i]);
+        if (f->err.reason != SIRIX_REASON_SQL_REFUSED || strstr(f->err.text, spelling) == NULL) {
+            print_error("%s: %s\n", sql, f->err.text);
+            fail();
+        }
+        (void)snprintf(sql, sizeof(sql), "SELECT a FROM \"db/%s\"", kept[i]);
+        sql_fixture_rows(f, sql, "7");
+    }
+    sql_fixture_rows(f, "WITH rtree_a AS (SELECT 1 AS b) SELECT count(*) FROM rtree_a", "1");
+    sql_fixture_rows(f, "SELECT u.name FROM main.users u WHERE u.age = 31", "Ann");
+    assert_int_equal(sql_fixture_run(f, "SELECT * FROM \"main.users\""), SIRIX_INVALID);
+    assert_int_equal(f->err.reason, SIRIX_REASON_SQL_ERROR);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(names_of_the_engine_are_names_of_resources_too),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
