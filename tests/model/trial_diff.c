@@ -558,8 +558,9 @@ void trial_compare_revisions(struct trial *trial)
     compare_revisions(&c);
     (void)trial_settle(trial);
     enum sirix_status status = sirix_branch_delete(trial->resource, bytes_of(c.branch), &err);
-    if (status != SIRIX_NOT_FOUND) { /* It may never have been made. */
-        (void)trial_is_done(trial, status, &err, "delete branch");
+    /* It may never have been made, or be gone although the answer was lost. */
+    while (status != SIRIX_NOT_FOUND && !trial_is_done(trial, status, &err, "delete branch")) {
+        (void)trial_settle(trial);
+        status = sirix_branch_delete(trial->resource, bytes_of(c.branch), &err);
     }
-    (void)trial_settle(trial);
 }
