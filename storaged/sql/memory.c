@@ -41,11 +41,19 @@ static void give_back(size_t bytes)
     }
 }
 
+static void note_lack(bool lacking)
+{
+    if (charged != NULL) {
+        charged->lacking = charged->lacking || lacking;
+    }
+}
+
 static void *take_piece(int size)
 {
     void *piece = size <= 0 || !may_take((size_t)size) ? NULL : malloc((size_t)size);
 
     take(piece == NULL ? 0 : malloc_usable_size(piece));
+    note_lack(size > 0 && piece == NULL);
     return piece;
 }
 
@@ -63,6 +71,7 @@ static void *resize_piece(void *piece, int size)
         return NULL;
     }
     void *grown = realloc(piece, (size_t)size);
+    note_lack(size > 0 && grown == NULL);
     if (grown != NULL) {
         give_back(before);
         take(malloc_usable_size(grown));

@@ -18,6 +18,7 @@ struct sirix_sql_budget {
     size_t used_max; /* The most at one time. */
     size_t limit;
     bool exceeded;                /* An allocation was refused for its sake. */
+    bool lacking;                 /* An allocation failed, for whatever reason. */
     bool (*go_on)(void *context); /* Asked before large allocations; false refuses. May be NULL. */
     void *context;
 };

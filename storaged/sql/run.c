@@ -143,7 +143,12 @@ static enum sirix_status explain(struct sirix_sql_session *session, int rc, stru
                                : explain_refused(session, message, err);
     }
     if ((rc & 0xff) == SQLITE_NOMEM) {
-        return sirix_sql_no_memory(err);
+        /* SQLite says the same of a program that is longer than it may be. */
+        return session->budget.lacking
+                   ? sirix_sql_no_memory(err)
+                   : refuse(err, SIRIX_REASON_SQL_LIMIT,
+                            "the statement is too much for one program of the engine; give long "
+                            "lists as one JSON text: IN (SELECT value FROM json_each('[...]'))");
     }
     if ((rc & 0xff) == SQLITE_TOOBIG) {
         return refuse(err, SIRIX_REASON_SQL_LIMIT, message);

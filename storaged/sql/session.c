@@ -103,7 +103,7 @@ enum sirix_status sirix_sql_place_open(struct sirix_sql_session *session,
         return SIRIX_OK;
     }
     if (session->place_count == SIRIX_SQL_PLACES_MAX) {
-        return sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
+        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_LIMIT,
                                  "one statement reads at most %d resources", SIRIX_SQL_PLACES_MAX);
     }
     if (!sirix_sql_visible(session, database, resource)) {
@@ -197,7 +197,7 @@ enum sirix_status sirix_sql_view_open(struct sirix_sql_session *session,
         return SIRIX_OK;
     }
     if (session->view_count == SIRIX_SQL_VIEWS_MAX || spec.len > SIRIX_SQL_SPEC_BYTES_MAX) {
-        return sirix_fail_reason(err, SIRIX_EXHAUSTED, SIRIX_REASON_SIZE_LIMIT,
+        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_LIMIT,
                                  "a statement reads at most %d revisions, named in %d bytes each",
                                  SIRIX_SQL_VIEWS_MAX, SIRIX_SQL_SPEC_BYTES_MAX);
     }

@@ -69,11 +69,55 @@ static void names_of_the_engine_are_names_of_resources_too(void **state)
     assert_int_equal(f->err.reason, SIRIX_REASON_SQL_ERROR);
 }
 
+/* Numbers with a text in front and one behind each, and commas in between; malloc'ed. */
+static char *listed(const char *before, const char *front, const char *behind, int count,
+                    const char *after)
+{
+    enum { TEXT_BYTES = 128 * 1024 };
+    char *text = malloc(TEXT_BYTES);
+    size_t len = 0;
+
+    assert_non_null(text);
+    len = (size_t)snprintf(text, TEXT_BYTES, "%s", before);
+    for (int i = 0; i < count; i++) {
+        len += (size_t)snprintf(text + len, TEXT_BYTES - len, "%s%s%d%s", i == 0 ? "" : ",", front,
+                                i, behind);
+    }
+    (void)snprintf(text + len, TEXT_BYTES - len, "%s", after);
+    return text;
+}
+
+static void refused_by_limit(struct sql_fixture *f, const char *sql, const char *word)
+{
+    if (sql_fixture_run(f, sql) != SIRIX_INVALID || f->err.reason != SIRIX_REASON_SQL_LIMIT ||
+        strstr(f->err.text, word) == NULL) {
+        print_error("%.80s: %s\n", sql, f->err.text);
+        fail();
+    }
+}
+
+static void what_is_too_much_for_the_engine_says_what_to_do(void **state)
+{
+    struct sql_fixture *f = *state;
+    char *text = listed("SELECT name FROM users WHERE name IN (", "'", "'", 8000, ")");
+
+    refused_by_limit(f, text, "json_each");
+    free(text);
+    text = listed("VALUES ", "(", ",1,2,3,4,5,6,7)", 3000, "");
+    refused_by_limit(f, text, "json_each");
+    free(text);
+    text = listed("SELECT name FROM users WHERE age IN (", "", "", 2000, ")");
+    assert_int_equal(sql_fixture_run(f, text), SIRIX_OK);
+    free(text);
+    refused_by_limit(f, "SELECT name FROM users(printf('%.1000000c', 'x'))", "bytes");
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(names_of_the_engine_are_names_of_resources_too),
+        TEST(what_is_too_much_for_the_engine_says_what_to_do),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
