@@ -164,6 +164,12 @@ static enum sirix_status explain(struct sirix_sql_session *session, int rc, stru
     if (name != NULL) {
         return no_such_column(session, message, name, err);
     }
+    if (strstr(message, "no query solution") != NULL) {
+        return sirix_fail_reason(err, SIRIX_INVALID, SIRIX_REASON_SQL_ERROR,
+                                 "%s; a revision, and every other argument, must be a constant or "
+                                 "a value of a table that can be read before",
+                                 message);
+    }
     if (strstr(message, "may not be modified") != NULL) {
         return refuse(err, SIRIX_REASON_SQL_REFUSED, message);
     }

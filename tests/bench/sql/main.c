@@ -165,7 +165,10 @@ static double anonymous_mib(void)
     return kib / 1024;
 }
 
-/* How much later than its time a statement ends, and with what memory. */
+/*
+ * How much later than its time a statement ends, and with what memory. No sort is among them: it is one step
+ * of the engine, which ends when it is done.
+ */
 static void endless(struct ours *ours)
 {
     static const char *const statements[] = {

@@ -112,12 +112,35 @@ static void what_is_too_much_for_the_engine_says_what_to_do(void **state)
     refused_by_limit(f, "SELECT name FROM users(printf('%.1000000c', 'x'))", "bytes");
 }
 
+static void a_revision_must_be_known_before_its_table_is_read(void **state)
+{
+    struct sql_fixture *f = *state;
+
+    assert_int_equal(
+        sql_fixture_run(f, "SELECT * FROM users a JOIN users b ON a.revision = b.revision"),
+        SIRIX_INVALID);
+    assert_int_equal(f->err.reason, SIRIX_REASON_SQL_ERROR);
+    assert_non_null(strstr(f->err.text, "no query solution; a revision"));
+    sql_fixture_rows(f,
+                     "SELECT count(*) FROM users(2) a JOIN users b ON a.name = b.name AND "
+                     "b.revision = 2",
+                     "2");
+    sql_fixture_snapshot(f, "db", "users", "before");
+    sql_fixture_replace(f, "db", "users", "/[0]/age", "99");
+    sql_fixture_rows(
+        f, "SELECT u.age FROM users u, snapshots s WHERE s.revision = u.revision ORDER BY 1",
+        "25;31");
+    sql_fixture_rows(
+        f, "SELECT u.age FROM users u CROSS JOIN snapshots s WHERE s.revision = u.revision", "");
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(names_of_the_engine_are_names_of_resources_too),
         TEST(what_is_too_much_for_the_engine_says_what_to_do),
+        TEST(a_revision_must_be_known_before_its_table_is_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
