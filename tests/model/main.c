@@ -20,7 +20,7 @@
 
 enum {
     TRIALS_MIN = TRIAL_LONG_EVERY, /* Every backend, and a trial with packs, whatever the seed. */
-    TRIAL_SECONDS_MAX = 120,       /* Of one trial: some hundred times what it takes. */
+    TRIAL_SECONDS_MAX = 240,       /* Of one trial: some hundred times what it takes. */
 };
 
 static struct trial_seen *seen; /* Shared with the children. */

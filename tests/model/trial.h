@@ -16,7 +16,7 @@ enum {
     TRIAL_LABELS_MAX = 6,
     TRIAL_NODES_MAX = 400,
     TRIAL_STEPS = 60,
-    TRIAL_STEPS_LONG = 700, /* Of every TRIAL_LONG_EVERY-th: enough segments for packs. */
+    TRIAL_STEPS_LONG = 240, /* Of every TRIAL_LONG_EVERY-th: enough segments for packs. */
     TRIAL_LONG_EVERY = 8,
 };
 
