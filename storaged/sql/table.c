@@ -321,6 +321,21 @@ static enum sirix_status begin_walk(struct sirix_sql_table_cursor *cursor, struc
     return status;
 }
 
+/* The keys that the plan asks for, taken off the values; false: no node has such a key. */
+static bool take_keys(const struct sirix_sql_table_cursor *cursor, sqlite3_value ***values,
+                      uint64_t *out_node_key, uint64_t *out_parent_key)
+{
+    bool possible = true;
+
+    if ((cursor->plan & SIRIX_SQL_PLAN_NODE_KEY) != 0) {
+        possible = sirix_sql_key_from(*(*values)++, out_node_key);
+    }
+    if ((cursor->plan & SIRIX_SQL_PLAN_PARENT_KEY) != 0) {
+        possible = sirix_sql_key_from(*(*values)++, out_parent_key) && possible;
+    }
+    return possible;
+}
+
 static enum sirix_status begin(struct sirix_sql_table_cursor *cursor, const char *text,
                                sqlite3_value **values, struct sirix_error *err)
 {
@@ -328,7 +343,6 @@ static enum sirix_status begin(struct sirix_sql_table_cursor *cursor, const char
     struct sirix_bytes spec = {0};
     uint64_t node_key = 0;
     uint64_t parent_key = 0;
-    bool possible = true;
     bool pass = false;
     const bool revision = (cursor->plan & SIRIX_SQL_PLAN_REVISION) != 0;
     enum sirix_status status = sirix_sql_touch(table->vtab.session, err);
@@ -342,15 +356,12 @@ static enum sirix_status begin(struct sirix_sql_table_cursor *cursor, const char
     if (status == SIRIX_OK) {
         status = begin_walk(cursor, spec, err);
     }
-    if (status == SIRIX_OK && (cursor->plan & SIRIX_SQL_PLAN_NODE_KEY) != 0) {
-        possible = sirix_sql_key_from(*values++, &node_key);
-    }
-    if (status == SIRIX_OK && (cursor->plan & SIRIX_SQL_PLAN_PARENT_KEY) != 0) {
-        possible = sirix_sql_key_from(*values++, &parent_key) && possible;
-    }
-    cursor->eof = !possible;
-    if (status != SIRIX_OK || !possible) {
+    if (status != SIRIX_OK) {
         return status;
+    }
+    cursor->eof = !take_keys(cursor, &values, &node_key, &parent_key);
+    if (cursor->eof) {
+        return SIRIX_OK;
     }
     status = take_filters(cursor, text, values, err);
     if (status == SIRIX_OK) {

@@ -452,10 +452,11 @@ static void a_late_page_begins_where_it_begins(void **state)
         struct sirix_query_options options;
         struct sirix_query *query = NULL;
         struct sirix_query_error err = {0};
-        char got[64] = "";
+        struct sirix_buf got;
         size_t count = 0;
         bool done = false;
 
+        sirix_buf_init(&got, SIZE_MAX);
         f.limits.items_visited = pages[i].sought ? 10000 : 0;
         query_fixture_options(&f, pages[i].query, &options);
         assert_int_equal(sirix_query_prepare(&options, &query, &err), SIRIX_OK);
@@ -464,13 +465,15 @@ static void a_late_page_begins_where_it_begins(void **state)
             fail_msg("%s: %s", pages[i].query, err.base.text);
         }
         for (size_t c = 0; c < count; c++) {
-            (void)strncat(got, c == 0 ? "" : " ", 1);
-            (void)strncat(got, items[c].text.data, items[c].text.len);
+            assert_int_equal(sirix_buf_append_str(&got, c == 0 ? "" : " ", NULL), SIRIX_OK);
+            assert_int_equal(sirix_buf_append_bytes(&got, items[c].text, NULL), SIRIX_OK);
         }
-        if (strcmp(got, pages[i].items) != 0) {
-            print_error("%s\n  gives %s\n", pages[i].query, got);
+        assert_int_equal(sirix_buf_append_u8(&got, '\0', NULL), SIRIX_OK);
+        if (strcmp((const char *)got.data, pages[i].items) != 0) {
+            print_error("%s\n  gives %s\n", pages[i].query, (const char *)got.data);
         }
-        assert_string_equal(got, pages[i].items);
+        assert_string_equal((const char *)got.data, pages[i].items);
+        sirix_buf_deinit(&got);
         sirix_query_close(query);
     }
     query_fixture_close(&f);
