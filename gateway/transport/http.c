@@ -406,9 +406,7 @@ enum sirix_status sirix_http_run(const struct sirix_mcp_server *server,
     if (status == SIRIX_DEADLINE) {
         return status;
     }
-    if (http->has_ended) {
-        (void)pthread_join(http->ended, NULL);
-    }
+    sirix_ended_join(&http->ended);
     (void)pthread_cond_destroy(&http->idle);
     (void)pthread_mutex_destroy(&http->mutex);
     sirix_connections_deinit(&http->connections);

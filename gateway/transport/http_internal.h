@@ -8,6 +8,7 @@
 
 #include "guard/gate.h"
 #include "mcp/callers.h"
+#include "transport/ended.h"
 #include "transport/http.h"
 #include "transport/http_address.h"
 #include "transport/http_connections.h"
@@ -34,12 +35,7 @@ struct sirix_http {
     pthread_cond_t idle;
     struct sirix_exchange *active; /* Requests that are being served. */
     atomic_bool is_ending;         /* Written with the mutex. */
-    /*
-     * The last thread that served a request beside its connection's. Each waits for the one before it
-     * to be gone, so that whoever waits for the last has waited for all.
-     */
-    pthread_t ended;
-    bool has_ended;
+    struct sirix_ended ended;      /* Threads that served a request beside its connection's. */
 };
 
 /*

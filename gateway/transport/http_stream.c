@@ -110,16 +110,11 @@ static void *work(void *context)
 
     sirix_stream_finish(exchange);
     (void)pthread_mutex_lock(&http->mutex);
-    const bool has_before = http->has_ended;
-    const pthread_t before = http->ended;
-    http->ended = pthread_self();
-    http->has_ended = true;
+    const struct sirix_ended before = sirix_ended_put(&http->ended);
     (void)pthread_mutex_unlock(&http->mutex);
     (void)sirix_exchange_is_served(exchange);
     sirix_exchange_unref(exchange);
-    if (has_before) {
-        (void)pthread_join(before, NULL);
-    }
+    sirix_ended_join(&before);
     return NULL;
 }
 

@@ -37,19 +37,14 @@ static void *work(void *context)
             (void)pthread_cond_broadcast(&pool->idle);
         }
     }
-    const bool has_before = pool->has_ended;
-    const pthread_t before = pool->ended;
+    const struct sirix_ended before = sirix_ended_put(&pool->ended);
 
-    pool->ended = pthread_self();
-    pool->has_ended = true;
     pool->threads--;
     /* Another one may have been meant by the signal that ended this one's wait. */
     (void)pthread_cond_signal(&pool->work);
     (void)pthread_cond_broadcast(&pool->idle);
     (void)pthread_mutex_unlock(&pool->mutex);
-    if (has_before) {
-        (void)pthread_join(before, NULL);
-    }
+    sirix_ended_join(&before);
     return NULL;
 }
 
@@ -151,9 +146,7 @@ void sirix_pool_stop(struct sirix_pool *pool)
         (void)pthread_cond_wait(&pool->idle, &pool->mutex);
     }
     (void)pthread_mutex_unlock(&pool->mutex);
-    if (pool->has_ended) {
-        (void)pthread_join(pool->ended, NULL);
-    }
+    sirix_ended_join(&pool->ended);
     (void)pthread_cond_destroy(&pool->work);
     (void)pthread_cond_destroy(&pool->idle);
     (void)pthread_mutex_destroy(&pool->mutex);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "transport/ended.h"
 
 enum { SIRIX_POOL_THREADS = 4, SIRIX_POOL_LENT_MAX = 64 };
 
@@ -29,13 +30,7 @@ struct sirix_pool {
     size_t busy;    /* Jobs that are running. */
     size_t lent;    /* Of these: wait for a person. */
     size_t threads; /* That there are. */
-    /*
-     * The last one that ended. Each waits for the one before it to be gone, so that whoever waits for
-     * the last has waited for all: what libraries keep for a thread is given back before the process
-     * ends.
-     */
-    pthread_t ended;
-    bool has_ended;
+    struct sirix_ended ended;
     bool is_ending;
 };
 
