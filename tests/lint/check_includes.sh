@@ -1,5 +1,6 @@
 #!/bin/sh
-# Fails when a file includes a header that its folder may not see: the arrows of docs/architecture.md.
+# Fails when a file includes a header that its folder may not see, or a target links a library of ours
+# whose headers it may not include: the arrows of docs/architecture.md.
 #
 # Two tables. ARROWS: a folder, then the prefixes of our own headers that it may include. OUTSIDE: a
 # pattern of a library's header, then the folders (or files) that may include it.
@@ -33,7 +34,12 @@ storaged/ops             base/ probe/ store/ service/ ops/
 storaged/rpc             base/ service/ sql/sql.h sql/stream.h auth/ rpc/ sirix/descriptors.h .pb-c.h
 storaged/app             base/ probe/ rpc/ ops/ auth/ service/ app/
 storaged/main.c          app/
-gateway                  base/ json/ probe/ sirix/ app.h audit_command.h transport/ jsonrpc/ mcp/ guard/ backend/
+gateway/backend          base/ sirix/ backend/
+gateway/guard            base/ json/ guard/
+gateway/jsonrpc          base/ json/ jsonrpc/
+gateway/mcp              base/ json/ sirix/ backend/ guard/ jsonrpc/ mcp/
+gateway/transport        base/ json/ probe/ guard/ jsonrpc/ mcp/ transport/
+gateway                  base/ json/ probe/ sirix/ backend/ guard/ mcp/ transport/ app.h audit_command.h
 '
 
 outside='
@@ -95,5 +101,57 @@ awk -v arrows="$arrows" -v outside="$outside" '
     }
     END { exit bad }
 ' "$list" || failed=1
+
+# Links: every library of ours stands for the headers of the folder that makes it.
+find storaged gateway client proto -name CMakeLists.txt -print | LC_ALL=C sort | xargs awk -v arrows="$arrows" '
+    function prefix(folder) {
+        if (folder ~ /^client\/lib/) return "sirix/"
+        if (folder ~ /^proto/) return "storage.pb-c.h"
+        sub(/^storaged\//, "", folder); sub(/^client\/shared\//, "", folder)
+        return folder "/"
+    }
+    function may(folder, header,    i, j, k, a) {
+        for (i = 1; i <= count; i++)
+            if (index(folder "/", holder[i] "/") == 1) {
+                k = split(allowed[i], a, " ")
+                for (j = 1; j <= k; j++)
+                    if (index(header, a[j]) == 1 || index(a[j], header) == 1 ||
+                        (a[j] ~ /pb-c\.h$/ && header ~ /pb-c\.h$/)) return 1
+                return 0
+            }
+        return 0
+    }
+    BEGIN {
+        n = split(arrows, lines, "\n")
+        for (i = 1; i <= n; i++) {
+            fields = split(lines[i], f, /[[:space:]]+/)
+            if (fields < 2) continue
+            count++; holder[count] = f[1]; allowed[count] = ""
+            for (j = 2; j <= fields; j++) allowed[count] = allowed[count] f[j] " "
+        }
+    }
+    { sub(/#.*/, ""); text[FILENAME] = text[FILENAME] " " $0 }
+    END {
+        for (file in text) {
+            folder = file; sub(/\/CMakeLists.txt$/, "", folder)
+            n = split(text[file], word, /[[:space:]()]+/)
+            for (i = 1; i < n; i++)
+                if (word[i] == "add_library" && word[i + 1] ~ /^sirix_/) made[word[i + 1]] = folder
+        }
+        for (file in text) {
+            folder = file; sub(/\/CMakeLists.txt$/, "", folder)
+            rest = text[file]
+            while (match(rest, /target_link_libraries[[:space:]]*\([^)]*\)/)) {
+                n = split(substr(rest, RSTART, RLENGTH), word, /[[:space:]()]+/)
+                rest = substr(rest, RSTART + RLENGTH)
+                for (i = 3; i <= n; i++)
+                    if (word[i] in made && made[word[i]] != folder && !may(folder, prefix(made[word[i]]))) {
+                        print file ": " word[2] " may not link " word[i]; bad = 1
+                    }
+            }
+        }
+        exit bad
+    }
+' || failed=1
 
 exit "$failed"
