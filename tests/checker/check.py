@@ -31,25 +31,23 @@ class Resource:
         self.branches, self.snapshots, self.branch_names = {}, {}, {}
         self.moves, self.gone, self.paths, self.coarse = [], [], set(), False
         self.known_paths, self.path_ids, self.hashes = set(), {}, {}
+        for key, value in storage.refs(b'h' + prefix[1:]):
+            body = Bytes(value)
+            if key[5:6] == b'H':
+                self.heads[struct.unpack('>Q', key[6:])[0]] = (body.u64(), body.u64(), body.i64())
+            else:
+                require(key[5:] == b'C', 'a changing row of another kind')
+                self._counters(body)
+        runs = []
         for key, value in storage.refs(prefix):
             tag, rest = key[5:6], key[6:]
             body = Bytes(value)
             if tag == b'W':
                 self.names[struct.unpack('>I', rest)[0]] = value
             elif tag == b'I':
-                run = struct.unpack('>Q', rest)[0]
-                for i in range(len(value) // 24):
-                    address, time, branch = body.u64(), body.i64(), body.u64()
-                    if address:
-                        self.index[run * 16 + i] = (address, time, branch)
-            elif tag == b'H':
-                self.heads[struct.unpack('>Q', rest)[0]] = (body.u64(), body.u64(), body.i64())
-            elif tag == b'C':
-                self.last_revision, self.last_time, self.next_key = body.u64(), body.i64(), body.u64()
-                body.u64()
-                self.next_branch, self.oldest = body.u64(), body.u64()
-                self.counts = (body.u64(), body.u64(), body.u64())
-                require(body.done(), 'bytes behind the counters')
+                runs.append(struct.unpack('>Q', rest)[0])
+                self._run(runs[-1], body, 16)
+                require(body.done(), 'an index row of another length')
             elif tag == b'L':
                 self._label(rest, body)
             elif tag == b'B':
@@ -66,11 +64,26 @@ class Resource:
                 self.created = body.i64()
                 self.seed = bytes(body.take(16))
                 require(body.text8() == name, 'a resource under two names')
+        require(runs == list(range(self.last_revision // 16)), 'index rows %s' % runs)
         require(max(self.index) == self.last_revision, 'counters and index of revisions')
         require(self.index[1][1] == self.created, 'a descriptor of another time than revision 1')
         for branch, (revision, address, _) in self.heads.items():
             require(self.index[revision][0] == address, 'head of branch %d' % branch)
         self._check_labels()
+
+    def _counters(self, body):
+        self.last_revision, self.last_time, self.next_key = body.u64(), body.i64(), body.u64()
+        body.u64()
+        self.next_branch, self.oldest = body.u64(), body.u64()
+        self.counts = (body.u64(), body.u64(), body.u64())
+        self._run(self.last_revision // 16, body, self.last_revision % 16 + 1)
+        require(body.done(), 'bytes behind the counters')
+
+    def _run(self, run, body, count):
+        for i in range(count):
+            address, time, branch = body.u64(), body.i64(), body.u64()
+            if address:
+                self.index[run * 16 + i] = (address, time, branch)
 
     def _label(self, name, body):
         kind, _created = body.u32(), body.i64()

@@ -111,8 +111,6 @@ static enum sirix_status put_rows(struct create_work *create, struct sirix_group
 {
     const struct sirix_resource *resource = &create->shell;
     const uint64_t address = sirix_address_make(create->segment.number, SIRIX_SEGMENT_HEADER_BYTES);
-    const struct sirix_index_entry entry = {
-        .address = address, .time_us = now_us, .branch = SIRIX_BRANCH_ID_MAIN};
     const struct sirix_head_row head = {.revision = 1, .address = address};
     const struct sirix_counters_row counters = {
         .last_revision = 1,
@@ -123,15 +121,13 @@ static enum sirix_status put_rows(struct create_work *create, struct sirix_group
         .oldest_revision = 1,
         .revision_count = 1,
         .branch_count = 1,
+        .newest = {[1] = {.address = address, .time_us = now_us, .branch = SIRIX_BRANCH_ID_MAIN}},
     };
     enum sirix_status status = put_descriptor(group, resource, create->name, now_us, err);
 
     if (status == SIRIX_OK) {
         status = create->hidden ? put_intent(create, group, now_us, err)
                                 : put_name(group, resource->id, create->name, err);
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_index_append(group, resource, 1, &entry, err);
     }
     if (status == SIRIX_OK) {
         status = sirix_head_put(group, resource, SIRIX_BRANCH_ID_MAIN, &head, err);

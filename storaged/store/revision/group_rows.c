@@ -1,6 +1,7 @@
 /* Reading and writing of a resource's rows: within a group, and as a reader sees them. */
 #include "store/revision/internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static struct sirix_bytes resource_name_bytes(const struct sirix_resource *resource)
@@ -121,13 +122,20 @@ enum sirix_status sirix_head_read(struct sirix_reader *reader,
 }
 
 enum sirix_status sirix_index_read(struct sirix_reader *reader,
-                                   const struct sirix_resource *resource, uint64_t revision,
+                                   const struct sirix_resource *resource,
+                                   const struct sirix_counters_row *counters, uint64_t revision,
                                    struct sirix_index_entry *out_entry, struct sirix_error *err)
 {
     const struct sirix_rows_key key = sirix_rows_key_index(resource->id, revision);
     struct sirix_bytes value = {0};
-    enum sirix_status status = sirix_ref_get(reader, sirix_rows_key_view(&key), &value, err);
+    enum sirix_status status = SIRIX_OK;
 
+    assert(revision <= counters->last_revision);
+    if (revision / SIRIX_INDEX_RUN == counters->last_revision / SIRIX_INDEX_RUN) {
+        *out_entry = counters->newest[revision % SIRIX_INDEX_RUN];
+        return SIRIX_OK;
+    }
+    status = sirix_ref_get(reader, sirix_rows_key_view(&key), &value, err);
     if (status == SIRIX_NOT_FOUND) {
         return sirix_fail(err, SIRIX_CORRUPT, "resource %s: revision %" PRIu64 " has no index row",
                           resource->name, revision);
@@ -136,21 +144,21 @@ enum sirix_status sirix_index_read(struct sirix_reader *reader,
 }
 
 enum sirix_status sirix_index_append(struct sirix_group *group,
-                                     const struct sirix_resource *resource, uint64_t revision,
+                                     const struct sirix_resource *resource,
+                                     struct sirix_counters_row *counters,
                                      const struct sirix_index_entry *entry, struct sirix_error *err)
 {
-    const struct sirix_rows_key key = sirix_rows_key_index(resource->id, revision);
-    struct sirix_rows_value grown;
-    struct sirix_bytes value = {0};
-    enum sirix_status status = sirix_group_ref_get(group, sirix_rows_key_view(&key), &value, err);
+    const uint64_t revision = counters->last_revision;
+    enum sirix_status status = SIRIX_OK;
 
-    if (status == SIRIX_NOT_FOUND) {
-        value = (struct sirix_bytes){0};
-    } else if (status != SIRIX_OK) {
-        return status;
+    if (revision % SIRIX_INDEX_RUN == 0) {
+        const struct sirix_rows_key key = sirix_rows_key_index(resource->id, revision - 1);
+        const struct sirix_rows_value value = sirix_rows_index_encode(counters->newest);
+
+        status = sirix_row_put(group, &key, &value, err);
     }
-    status = sirix_rows_index_append(value, revision, entry, &grown, err);
-    return status == SIRIX_OK ? sirix_row_put(group, &key, &grown, err) : status;
+    counters->newest[revision % SIRIX_INDEX_RUN] = *entry;
+    return status;
 }
 
 static const char *kind_text(enum sirix_label_kind kind)

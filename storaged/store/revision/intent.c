@@ -377,11 +377,17 @@ static enum sirix_status drop_row(void *context, struct sirix_bytes key, struct 
 static enum sirix_status undo_drop(struct undo_work *undo, struct sirix_group *group,
                                    const struct sirix_intent_row *row, struct sirix_error *err)
 {
-    const struct sirix_rows_key prefix = sirix_rows_prefix_resource(row->resource);
+    const struct sirix_rows_key prefixes[] = {sirix_rows_prefix_resource(row->resource),
+                                              sirix_rows_prefix_hot(row->resource)};
     struct drop_walk walk = {.undo = undo, .group = group};
+    enum sirix_status status = SIRIX_OK;
 
-    return sirix_ref_scan(sirix_group_reader(group), sirix_rows_key_view(&prefix),
-                          (struct sirix_bytes){0}, false, drop_row, &walk, err);
+    for (size_t i = 0; i < 2 && status == SIRIX_OK && undo->deleted < SIRIX_BACKGROUND_DELETES_MAX;
+         i++) {
+        status = sirix_ref_scan(sirix_group_reader(group), sirix_rows_key_view(&prefixes[i]),
+                                (struct sirix_bytes){0}, false, drop_row, &walk, err);
+    }
+    return status;
 }
 
 static enum sirix_status undo_prepare(struct sirix_commit_work *work, struct sirix_group *group,

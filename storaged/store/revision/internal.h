@@ -138,9 +138,10 @@ enum sirix_status sirix_head_read(struct sirix_reader *reader,
                                   const struct sirix_resource *resource, uint64_t branch,
                                   struct sirix_head_row *out_row,
                                   struct sirix_error *err) SIRIX_MUST_CHECK;
-/* A revision between 1 and the last one. */
+/* A revision between 1 and the last one of the counters, which may be older than what reader shows. */
 enum sirix_status sirix_index_read(struct sirix_reader *reader,
-                                   const struct sirix_resource *resource, uint64_t revision,
+                                   const struct sirix_resource *resource,
+                                   const struct sirix_counters_row *counters, uint64_t revision,
                                    struct sirix_index_entry *out_entry,
                                    struct sirix_error *err) SIRIX_MUST_CHECK;
 /* NOT_FOUND for a name of a kind; there: the row that is under the name, in any spelling, or NULL. */
@@ -231,9 +232,13 @@ enum sirix_status sirix_record_link(struct sirix_reader *reader,
                                     struct sirix_record *record, const struct sirix_step *parent,
                                     struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* Adds a revision to the index. */
+/*
+ * Adds the counters' last revision to the index: to the run in the counters, which the caller puts. The
+ * first revision of a run moves the run before it to its own row.
+ */
 enum sirix_status sirix_index_append(struct sirix_group *group,
-                                     const struct sirix_resource *resource, uint64_t revision,
+                                     const struct sirix_resource *resource,
+                                     struct sirix_counters_row *counters,
                                      const struct sirix_index_entry *entry,
                                      struct sirix_error *err) SIRIX_MUST_CHECK;
 

@@ -9,8 +9,8 @@
  * The first publication on a hidden resource is its revision 1: it takes the place of the empty record
  * that the resource was made with.
  *
- * Rows of one publication: the run of the index, the head, the counters; names, intent and rider only
- * where there are any.
+ * Rows of one publication: the head and the counters with the newest run of the index; the run before,
+ * names, intent and rider only where there are any.
  */
 #include "store/revision/internal.h"
 
@@ -122,7 +122,7 @@ static enum sirix_status add_rows(struct sirix_group *group,
         .time_us = record->time_us,
         .branch = record->branch_id,
     };
-    enum sirix_status status = sirix_index_append(group, resource, record->revision, &entry, err);
+    enum sirix_status status = sirix_index_append(group, resource, counters, &entry, err);
 
     if (status == SIRIX_OK) {
         status = sirix_head_put(group, resource, record->branch_id, head, err);

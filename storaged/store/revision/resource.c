@@ -393,16 +393,12 @@ enum sirix_status sirix_resource_info(struct sirix_resource *resource,
 {
     struct sirix_reader *reader = NULL;
     struct sirix_counters_row counters;
-    struct sirix_index_entry newest;
     enum sirix_status status = sirix_reader_open(resource->database->backend, &reader, err);
 
     if (status != SIRIX_OK) {
         return status;
     }
     status = sirix_counters_read(reader, resource, &counters, err);
-    if (status == SIRIX_OK) {
-        status = sirix_index_read(reader, resource, counters.last_revision, &newest, err);
-    }
     sirix_reader_close(reader);
     if (status == SIRIX_OK) {
         *out_info = (struct sirix_resource_info){
@@ -410,7 +406,7 @@ enum sirix_status sirix_resource_info(struct sirix_resource *resource,
             .oldest_revision = counters.oldest_revision,
             .revision_count = counters.revision_count,
             .created_us = resource->created_us,
-            .last_modified_us = newest.time_us,
+            .last_modified_us = counters.newest[counters.last_revision % SIRIX_INDEX_RUN].time_us,
             .branch_count = counters.branch_count,
             .snapshot_count = counters.snapshot_count,
         };

@@ -6,10 +6,14 @@
 
 #include "base/endian.h"
 
-enum { INDEX_ENTRY_BYTES = 24 };
+enum {
+    COUNTERS_BYTES = 72,
+    INDEX_ENTRY_BYTES = 24,
+    INDEX_RUN_BYTES = SIRIX_INDEX_RUN * INDEX_ENTRY_BYTES
+};
 
-_Static_assert(SIRIX_INDEX_RUN *INDEX_ENTRY_BYTES <= SIRIX_ROWS_VALUE_BYTES_MAX,
-               "an index row must fit a value");
+_Static_assert(COUNTERS_BYTES + INDEX_RUN_BYTES <= SIRIX_ROWS_VALUE_BYTES_MAX,
+               "counters and a run of the index must fit a value");
 _Static_assert(SIRIX_INTENT_RANGES_MAX *SIRIX_INTENT_RANGE_BYTES <= SIRIX_REF_VALUE_BYTES_MAX,
                "a row of ranges must fit a value");
 _Static_assert(SIRIX_RIDER_HEADER_BYTES + SIRIX_RIDER_RESULTS_MAX * SIRIX_RIDER_RESULT_BYTES +
@@ -213,6 +217,22 @@ enum sirix_status sirix_rows_descriptor_decode(struct sirix_bytes value,
     return status;
 }
 
+static void add_entry(struct sirix_rows_value *value, const struct sirix_index_entry *entry)
+{
+    add_u64(value, entry->address);
+    add_i64(value, entry->time_us);
+    add_u64(value, entry->branch);
+}
+
+static struct sirix_index_entry take_entry(struct taker *taker)
+{
+    struct sirix_index_entry entry = {.address = take_u64(taker)};
+
+    entry.time_us = take_i64(taker);
+    entry.branch = take_u64(taker);
+    return entry;
+}
+
 struct sirix_rows_value sirix_rows_counters_encode(const struct sirix_counters_row *row)
 {
     struct sirix_rows_value value;
@@ -227,6 +247,9 @@ struct sirix_rows_value sirix_rows_counters_encode(const struct sirix_counters_r
     add_u64(&value, row->revision_count);
     add_u64(&value, row->branch_count);
     add_u64(&value, row->snapshot_count);
+    for (size_t i = 0; i <= row->last_revision % SIRIX_INDEX_RUN; i++) {
+        add_entry(&value, &row->newest[i]);
+    }
     return value;
 }
 
@@ -245,6 +268,9 @@ enum sirix_status sirix_rows_counters_decode(struct sirix_bytes value,
     row.revision_count = take_u64(&taker);
     row.branch_count = take_u64(&taker);
     row.snapshot_count = take_u64(&taker);
+    for (size_t i = 0; i <= row.last_revision % SIRIX_INDEX_RUN; i++) {
+        row.newest[i] = take_entry(&taker);
+    }
     bool sound = row.last_revision != 0 && row.oldest_revision != 0 &&
                  row.oldest_revision <= row.last_revision && row.next_branch != 0 &&
                  row.branch_count != 0 && row.run_key <= row.next_key;
@@ -281,49 +307,32 @@ enum sirix_status sirix_rows_head_decode(struct sirix_bytes value, struct sirix_
     return status;
 }
 
-enum sirix_status sirix_rows_index_append(struct sirix_bytes value, uint64_t revision,
-                                          const struct sirix_index_entry *entry,
-                                          struct sirix_rows_value *out_value,
-                                          struct sirix_error *err)
+struct sirix_rows_value
+sirix_rows_index_encode(const struct sirix_index_entry entries[SIRIX_INDEX_RUN])
 {
-    size_t slot = (size_t)(revision % SIRIX_INDEX_RUN);
+    struct sirix_rows_value value;
 
-    if (revision == 1) {
-        static const uint8_t none[INDEX_ENTRY_BYTES];
-
-        value = (struct sirix_bytes){.data = none, .len = sizeof(none)}; /* Revision 0. */
+    value.len = 0;
+    for (size_t i = 0; i < SIRIX_INDEX_RUN; i++) {
+        add_entry(&value, &entries[i]);
     }
-    if (value.len != slot * INDEX_ENTRY_BYTES) {
-        return sirix_fail(err, SIRIX_CORRUPT,
-                          "index row does not end before revision %" PRIu64 ": %zu bytes", revision,
-                          value.len);
-    }
-    out_value->len = 0;
-    add_raw(out_value, value.data, value.len);
-    add_u64(out_value, entry->address);
-    add_i64(out_value, entry->time_us);
-    add_u64(out_value, entry->branch);
-    return SIRIX_OK;
+    return value;
 }
 
 enum sirix_status sirix_rows_index_get(struct sirix_bytes value, uint64_t revision,
                                        struct sirix_index_entry *out_entry, struct sirix_error *err)
 {
-    size_t slot = (size_t)(revision % SIRIX_INDEX_RUN);
-    const uint8_t *bytes = value.data;
+    const size_t slot = (size_t)(revision % SIRIX_INDEX_RUN);
 
-    if (value.len % INDEX_ENTRY_BYTES != 0 ||
-        value.len > (size_t)SIRIX_INDEX_RUN * INDEX_ENTRY_BYTES ||
-        value.len <= slot * INDEX_ENTRY_BYTES) {
-        return sirix_fail(err, SIRIX_CORRUPT, "index row lacks revision %" PRIu64 ": %zu bytes",
+    if (value.len != INDEX_RUN_BYTES) {
+        return sirix_fail(err, SIRIX_CORRUPT,
+                          "index row of revision %" PRIu64 " has a wrong length: %zu bytes",
                           revision, value.len);
     }
-    bytes += slot * INDEX_ENTRY_BYTES;
-    *out_entry = (struct sirix_index_entry){
-        .address = sirix_load_u64le(bytes),
-        .time_us = (int64_t)sirix_load_u64le(bytes + 8),
-        .branch = sirix_load_u64le(bytes + 16),
-    };
+    struct taker taker = take_from((struct sirix_bytes){
+        .data = (const uint8_t *)value.data + slot * INDEX_ENTRY_BYTES, .len = INDEX_ENTRY_BYTES});
+
+    *out_entry = take_entry(&taker);
     return SIRIX_OK;
 }
 

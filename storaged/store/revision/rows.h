@@ -2,10 +2,11 @@
  * Ref rows of a database: the small mutable rows beside the immutable segments. Keys and values as
  * bytes, encode and decode; byte tables: docs/format.md.
  *
- * Keys      Rows of the database begin with their own tag. Rows of a resource begin with 'r', the
- *           resource id and a tag, so that those that one commit touches lie side by side, and
- *           dropping a resource is deleting one prefix. Numbers in keys are big-endian, times with
- *           their sign bit turned, so that byte order is their order. Names in keys are case-folded.
+ * Keys      Rows of the database begin with their own tag. Rows of a resource begin with 'h' or 'r',
+ *           the resource id and a tag: 'h' those that every commit changes, which are few and small,
+ *           so that those of many resources share a page, 'r' all others. Dropping a resource is
+ *           deleting two prefixes. Numbers in keys are big-endian, times with their sign bit turned,
+ *           so that byte order is their order. Names in keys are case-folded.
  * Values    little-endian, of exact length: shorter or longer ones are SIRIX_CORRUPT and the error
  *           names the row.
  *
@@ -19,7 +20,7 @@
 #include "store/segment/segment.h"
 
 enum {
-    SIRIX_FORMAT_MAJOR = 1,
+    SIRIX_FORMAT_MAJOR = 2,
     SIRIX_FORMAT_MINOR = 0,
     SIRIX_INDEX_RUN = 16, /* Revisions an index row covers. */
     SIRIX_ROWS_VALUE_BYTES_MAX = 512,
@@ -53,6 +54,7 @@ struct sirix_rows_key sirix_rows_key_meta(void);
 struct sirix_rows_key sirix_rows_key_resource_name(struct sirix_bytes name); /* len <= 128. */
 struct sirix_rows_key sirix_rows_prefix_resource_names(void);
 struct sirix_rows_key sirix_rows_prefix_resource(uint32_t resource);
+struct sirix_rows_key sirix_rows_prefix_hot(uint32_t resource); /* Those that commits change. */
 struct sirix_rows_key sirix_rows_key_descriptor(uint32_t resource);
 struct sirix_rows_key sirix_rows_key_counters(uint32_t resource);
 struct sirix_rows_key sirix_rows_key_head(uint32_t resource, uint64_t branch);
@@ -88,7 +90,6 @@ bool sirix_rows_key_tomb_parse(struct sirix_bytes key, int64_t *out_deleted_us);
 bool sirix_rows_key_expiry_parse(struct sirix_bytes key, int64_t *out_expires_us,
                                  uint32_t *out_resource, uint64_t *out_branch);
 bool sirix_rows_key_intent_parse(struct sirix_bytes key, uint64_t *out_intent);
-bool sirix_rows_key_counters_parse(struct sirix_bytes key, uint32_t *out_resource);
 bool sirix_rows_key_head_parse(struct sirix_bytes key, uint64_t *out_branch);
 bool sirix_rows_key_rider_expiry_parse(struct sirix_bytes key, int64_t *out_expires_us,
                                        struct sirix_bytes *out_principal,
@@ -127,6 +128,13 @@ enum sirix_status sirix_rows_descriptor_decode(struct sirix_bytes value,
                                                struct sirix_descriptor_row *out_row,
                                                struct sirix_error *err) SIRIX_MUST_CHECK;
 
+/* One revision in the index; run n covers revisions n*16 .. n*16+15. */
+struct sirix_index_entry {
+    uint64_t address; /* 0: pruned (or revision 0, which is none). */
+    int64_t time_us;
+    uint64_t branch;
+};
+
 /* What changes with every commit of a resource. */
 struct sirix_counters_row {
     uint64_t last_revision;
@@ -138,6 +146,8 @@ struct sirix_counters_row {
     uint64_t revision_count;
     uint64_t branch_count; /* main included. */
     uint64_t snapshot_count;
+    /* The run of the index that last_revision is in, up to it; further entries are not looked at. */
+    struct sirix_index_entry newest[SIRIX_INDEX_RUN];
 };
 struct sirix_rows_value sirix_rows_counters_encode(const struct sirix_counters_row *row);
 enum sirix_status sirix_rows_counters_decode(struct sirix_bytes value,
@@ -153,20 +163,9 @@ struct sirix_rows_value sirix_rows_head_encode(const struct sirix_head_row *row)
 enum sirix_status sirix_rows_head_decode(struct sirix_bytes value, struct sirix_head_row *out_row,
                                          struct sirix_error *err) SIRIX_MUST_CHECK;
 
-/* One revision in an index row; the row of run n covers revisions n*16 .. n*16+15. */
-struct sirix_index_entry {
-    uint64_t address; /* 0: pruned (or revision 0, which is none). */
-    int64_t time_us;
-    uint64_t branch;
-};
-/*
- * The row with one entry more; value may be empty for the first of a run. SIRIX_CORRUPT when the row
- * does not end just before revision.
- */
-enum sirix_status sirix_rows_index_append(struct sirix_bytes value, uint64_t revision,
-                                          const struct sirix_index_entry *entry,
-                                          struct sirix_rows_value *out_value,
-                                          struct sirix_error *err) SIRIX_MUST_CHECK;
+/* The row of a run that is behind last_revision: all its entries. */
+struct sirix_rows_value
+sirix_rows_index_encode(const struct sirix_index_entry entries[SIRIX_INDEX_RUN]);
 enum sirix_status sirix_rows_index_get(struct sirix_bytes value, uint64_t revision,
                                        struct sirix_index_entry *out_entry,
                                        struct sirix_error *err) SIRIX_MUST_CHECK;

@@ -16,10 +16,11 @@ enum {
     TAG_INTENT = 'T',
     TAG_INTENT_RANGES = 'U',
     TAG_EXPIRY = 'X',
+    TAG_HOT = 'h',
     TAG_RESOURCE = 'r',
 };
 
-/* Sixth byte of a resource's keys. */
+/* Sixth byte of a resource's keys: counters and heads behind 'h', all others behind 'r'. */
 enum {
     TAG_BRANCH_NAME = 'B',
     TAG_COUNTERS = 'C',
@@ -98,9 +99,16 @@ static struct sirix_rows_key of_database(uint8_t tag)
 
 static struct sirix_rows_key of_resource(uint32_t resource, uint8_t tag)
 {
-    struct sirix_rows_key key = of_database(TAG_RESOURCE);
+    struct sirix_rows_key key = sirix_rows_prefix_resource(resource);
 
-    add_u32(&key, resource);
+    add_u8(&key, tag);
+    return key;
+}
+
+static struct sirix_rows_key hot_of_resource(uint32_t resource, uint8_t tag)
+{
+    struct sirix_rows_key key = sirix_rows_prefix_hot(resource);
+
     add_u8(&key, tag);
     return key;
 }
@@ -131,6 +139,14 @@ struct sirix_rows_key sirix_rows_prefix_resource(uint32_t resource)
     return key;
 }
 
+struct sirix_rows_key sirix_rows_prefix_hot(uint32_t resource)
+{
+    struct sirix_rows_key key = of_database(TAG_HOT);
+
+    add_u32(&key, resource);
+    return key;
+}
+
 struct sirix_rows_key sirix_rows_key_descriptor(uint32_t resource)
 {
     return of_resource(resource, TAG_DESCRIPTOR);
@@ -138,12 +154,12 @@ struct sirix_rows_key sirix_rows_key_descriptor(uint32_t resource)
 
 struct sirix_rows_key sirix_rows_key_counters(uint32_t resource)
 {
-    return of_resource(resource, TAG_COUNTERS);
+    return hot_of_resource(resource, TAG_COUNTERS);
 }
 
 struct sirix_rows_key sirix_rows_key_head(uint32_t resource, uint64_t branch)
 {
-    struct sirix_rows_key key = of_resource(resource, TAG_HEAD);
+    struct sirix_rows_key key = hot_of_resource(resource, TAG_HEAD);
 
     add_u64(&key, branch);
     return key;
@@ -151,7 +167,7 @@ struct sirix_rows_key sirix_rows_key_head(uint32_t resource, uint64_t branch)
 
 struct sirix_rows_key sirix_rows_prefix_heads(uint32_t resource)
 {
-    return of_resource(resource, TAG_HEAD);
+    return hot_of_resource(resource, TAG_HEAD);
 }
 
 struct sirix_rows_key sirix_rows_key_index(uint32_t resource, uint64_t revision)
@@ -379,22 +395,12 @@ bool sirix_rows_key_intent_parse(struct sirix_bytes key, uint64_t *out_intent)
     return true;
 }
 
-bool sirix_rows_key_counters_parse(struct sirix_bytes key, uint32_t *out_resource)
-{
-    const uint8_t *bytes = key.data;
-
-    if (!is_resource_key(key, TAG_COUNTERS, RESOURCE_TAG_BYTES)) {
-        return false;
-    }
-    *out_resource = sirix_load_u32be(bytes + 1);
-    return true;
-}
-
 bool sirix_rows_key_head_parse(struct sirix_bytes key, uint64_t *out_branch)
 {
     const uint8_t *bytes = key.data;
 
-    if (!is_resource_key(key, TAG_HEAD, RESOURCE_TAG_BYTES + 8)) {
+    if (key.len != RESOURCE_TAG_BYTES + 8 || bytes[0] != TAG_HOT ||
+        bytes[RESOURCE_PREFIX_BYTES] != TAG_HEAD) {
         return false;
     }
     *out_branch = sirix_load_u64be(bytes + RESOURCE_TAG_BYTES);

@@ -217,7 +217,8 @@ static enum sirix_status check_place(struct ref_walk *walk, const char *what, ui
                                   "%s names it, the newest revision is %" PRIu64, what,
                                   walk->counters->last_revision);
     }
-    status = sirix_index_read(walk->run->reader, walk->resource, revision, &entry, &cause);
+    status = sirix_index_read(walk->run->reader, walk->resource, walk->counters, revision, &entry,
+                              &cause);
     if (status != SIRIX_OK) {
         return sirix_verify_note(walk->run, walk->resource, revision, status, &cause, err);
     }

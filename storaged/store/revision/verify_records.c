@@ -172,8 +172,8 @@ static enum sirix_status check_adoption(struct records_walk *walk, const struct 
     struct sirix_index_entry entry;
     struct sirix_record source;
     struct sirix_error cause = {0};
-    enum sirix_status status =
-        sirix_index_read(walk->run->reader, walk->resource, record->adopted_from, &entry, &cause);
+    enum sirix_status status = sirix_index_read(walk->run->reader, walk->resource, walk->counters,
+                                                record->adopted_from, &entry, &cause);
 
     if (status == SIRIX_OK && entry.address == 0) {
         return SIRIX_OK; /* Pruned. */
@@ -250,8 +250,8 @@ static enum sirix_status check_revision(struct records_walk *walk, uint64_t revi
     struct subject subject = {.revision = revision};
     struct sirix_error cause = {0};
     bool sound = false;
-    enum sirix_status status =
-        sirix_index_read(walk->run->reader, walk->resource, revision, &subject.entry, &cause);
+    enum sirix_status status = sirix_index_read(walk->run->reader, walk->resource, walk->counters,
+                                                revision, &subject.entry, &cause);
 
     if (status != SIRIX_OK) {
         return sirix_verify_note(walk->run, walk->resource, revision, status, &cause, err);

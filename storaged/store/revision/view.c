@@ -73,7 +73,7 @@ static enum sirix_status resolve_revision(const struct sirix_resource *resource,
     if (revision < counters->oldest_revision) {
         return pruned(resource, revision, counters, err);
     }
-    status = sirix_index_read(reader, resource, revision, &entry, err);
+    status = sirix_index_read(reader, resource, counters, revision, &entry, err);
     if (status != SIRIX_OK) {
         return status;
     }

@@ -266,7 +266,7 @@ class Backup(programs.Case):
         self.assertFalse(backup.incremental)
         self.assertEqual(backup.sha.hex(), told["sha256"])
         self.assertEqual(len(backup.segments), told["segments"])
-        self.assertEqual(struct.unpack("<I", backup.rows[b"D"][:4])[0], 1)
+        self.assertEqual(struct.unpack("<I", backup.rows[b"D"][:4])[0], 2)
         self.assertIn(b"Nsmall", backup.rows)
         # Numbers and holes are all that there is below next.
         numbers = set(backup.segments)

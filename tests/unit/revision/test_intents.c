@@ -357,7 +357,9 @@ static void a_hidden_resource_that_was_left_goes_at_the_next_opening(void **stat
     assert_int_equal(recovery.resources, 1);
     assert_int_equal(segment_count(f), before);
     assert_int_equal(test_count_rows(f, "r", 1, &rows), SIRIX_OK);
-    assert_int_equal(rows, 4);
+    assert_int_equal(rows, 1);
+    assert_int_equal(test_count_rows(f, "h", 1, &rows), SIRIX_OK);
+    assert_int_equal(rows, 2);
 }
 
 int main(void)

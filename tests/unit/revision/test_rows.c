@@ -84,7 +84,8 @@ static struct sirix_rows_value make_counters(void)
                                            .oldest_revision = 4,
                                            .revision_count = 3,
                                            .branch_count = 2,
-                                           .snapshot_count = 1};
+                                           .snapshot_count = 1,
+                                           .newest = {[9] = {.address = 6, .time_us = 8}}};
     return sirix_rows_counters_encode(&row);
 }
 
@@ -97,6 +98,7 @@ static enum sirix_status read_counters(struct sirix_bytes value)
         assert_int_equal(row.last_revision, 9);
         assert_int_equal(row.run_key, 70);
         assert_int_equal(row.snapshot_count, 1);
+        assert_int_equal(row.newest[9].address, 6);
     }
     return status;
 }
@@ -323,36 +325,44 @@ static void rows_with_impossible_fields_are_refused(void **state)
                      SIRIX_CORRUPT);
 }
 
-static void an_index_run_grows_by_one_revision_after_the_other(void **state)
+static void counters_hold_the_newest_run_and_a_row_of_the_index_a_whole_one(void **state)
 {
-    struct sirix_rows_value value = {.len = 0};
-    struct sirix_index_entry entry = {.branch = 2};
+    struct sirix_counters_row row = {.next_branch = 1, .oldest_revision = 1, .branch_count = 1};
+    struct sirix_index_entry entry = {0};
+    struct sirix_rows_value value;
 
     (void)state;
     for (uint64_t revision = 1; revision < 40; revision++) {
-        struct sirix_rows_value grown;
-        struct sirix_bytes now = sirix_rows_value_view(&value);
+        struct sirix_counters_row read;
+        const size_t slot = (size_t)(revision % SIRIX_INDEX_RUN);
 
-        if (revision % SIRIX_INDEX_RUN == 0) {
-            now.len = 0;
-        }
-        entry.address = revision * 10;
-        entry.time_us = (int64_t)revision;
-        assert_int_equal(sirix_rows_index_append(now, revision + 1, &entry, &grown, NULL),
+        row.last_revision = revision;
+        row.newest[slot] = (struct sirix_index_entry){
+            .address = revision * 10, .time_us = (int64_t)revision, .branch = revision % 3};
+        value = sirix_rows_counters_encode(&row);
+        assert_int_equal(value.len, 72 + 24 * (slot + 1));
+        assert_int_equal(sirix_rows_counters_decode(sirix_rows_value_view(&value), &read, NULL),
+                         SIRIX_OK);
+        assert_memory_equal(read.newest, row.newest, (slot + 1) * sizeof(row.newest[0]));
+        value.bytes[0] ^= 1; /* Another last revision has another number of entries. */
+        assert_int_equal(sirix_rows_counters_decode(sirix_rows_value_view(&value), &read, NULL),
                          SIRIX_CORRUPT);
-        assert_int_equal(sirix_rows_index_append(now, revision, &entry, &grown, NULL), SIRIX_OK);
-        value = grown;
+    }
+    value = sirix_rows_index_encode(row.newest);
+    for (uint64_t revision = 16; revision < 32; revision++) {
+        const struct sirix_index_entry *put = &row.newest[revision % SIRIX_INDEX_RUN];
+
         assert_int_equal(
             sirix_rows_index_get(sirix_rows_value_view(&value), revision, &entry, NULL), SIRIX_OK);
-        assert_int_equal(entry.address, revision * 10);
-        if ((revision + 1) % SIRIX_INDEX_RUN != 0) {
-            assert_int_equal(
-                sirix_rows_index_get(sirix_rows_value_view(&value), revision + 1, &entry, NULL),
-                SIRIX_CORRUPT);
-        }
+        assert_int_equal(entry.address, put->address);
+        assert_int_equal(entry.time_us, put->time_us);
+        assert_int_equal(entry.branch, put->branch);
     }
-    value.len--;
-    assert_int_equal(sirix_rows_index_get(sirix_rows_value_view(&value), 33, &entry, NULL),
+    value.len -= 24;
+    assert_int_equal(sirix_rows_index_get(sirix_rows_value_view(&value), 16, &entry, NULL),
+                     SIRIX_CORRUPT);
+    value.len = 0;
+    assert_int_equal(sirix_rows_index_get(sirix_rows_value_view(&value), 16, &entry, NULL),
                      SIRIX_CORRUPT);
 }
 
@@ -379,6 +389,11 @@ static void keys_sort_as_what_they_stand_for(void **state)
     struct sirix_rows_key first = sirix_rows_prefix_resource(1);
     struct sirix_rows_key second = sirix_rows_prefix_resource(2);
     struct sirix_rows_key last = sirix_rows_key_tomb(1, test_name("zzz"), INT64_MAX);
+    assert_memory_equal(last.bytes, first.bytes, first.len);
+    assert_true(memcmp(last.bytes, second.bytes, second.len) < 0);
+    first = sirix_rows_prefix_hot(1);
+    second = sirix_rows_prefix_hot(2);
+    last = sirix_rows_key_head(1, UINT64_MAX);
     assert_memory_equal(last.bytes, first.bytes, first.len);
     assert_true(memcmp(last.bytes, second.bytes, second.len) < 0);
 }
@@ -412,7 +427,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_read_as_written_and_refused_in_any_other_length),
         cmocka_unit_test(rows_with_impossible_fields_are_refused),
-        cmocka_unit_test(an_index_run_grows_by_one_revision_after_the_other),
+        cmocka_unit_test(counters_hold_the_newest_run_and_a_row_of_the_index_a_whole_one),
         cmocka_unit_test(keys_sort_as_what_they_stand_for),
         cmocka_unit_test(a_rider_key_of_any_bytes_is_parsed_again),
     };

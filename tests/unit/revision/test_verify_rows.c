@@ -3,17 +3,23 @@
 
 /* --- Rows and records ----------------------------------------------------------------------------- */
 
-static void index_edit(struct test_rev *f, uint64_t revision, size_t offset, int64_t add)
+enum { COUNTERS_BYTES = 72, ENTRY_BYTES = 24 };
+
+/* Changes a field of a revision's entry: in the counters' row, or where it is in a run before, in its own. */
+static void index_edit(struct test_rev *f, uint64_t revision, bool is_newest, size_t offset,
+                       int64_t add)
 {
+    const uint32_t id = sirix_resource_id(f->resource);
     const struct sirix_rows_key key =
-        sirix_rows_key_index(sirix_resource_id(f->resource), revision);
+        is_newest ? sirix_rows_key_counters(id) : sirix_rows_key_index(id, revision);
     struct sirix_bytes value = {0};
     uint8_t bytes[512];
 
     sirix_reader_yield(f->reader);
     assert_int_equal(sirix_ref_get(f->reader, sirix_rows_key_view(&key), &value, NULL), SIRIX_OK);
     memcpy(bytes, value.data, value.len);
-    uint8_t *field = bytes + revision * 24 + offset;
+    uint8_t *field = bytes + (is_newest ? COUNTERS_BYTES : 0) +
+                     revision % SIRIX_INDEX_RUN * ENTRY_BYTES + offset;
     sirix_store_u64le(field, sirix_load_u64le(field) + (uint64_t)add);
     value.data = bytes;
     test_put_row(f, &key, value);
@@ -27,11 +33,42 @@ static void an_index_that_disagrees_with_the_record_is_found(void **state)
         (void)test_set(f, "main", i);
     }
     expect_sound(f);
-    index_edit(f, 3, 8, 1);
+    index_edit(f, 3, true, 8, 1);
     expect_fault(f, "revision 3: time or branch are not those of the index");
-    index_edit(f, 3, 8, -1);
-    index_edit(f, 4, 0, (int64_t)(UINT64_C(500) << 21));
+    index_edit(f, 3, true, 8, -1);
+    for (int i = 5; i < 20; i++) {
+        (void)test_set(f, "main", i);
+    }
+    expect_sound(f);
+    index_edit(f, 3, false, 8, 1);
+    expect_fault(f, "revision 3: time or branch are not those of the index");
+    index_edit(f, 3, false, 8, -1);
+    index_edit(f, 4, false, 0, (int64_t)(UINT64_C(500) << 21));
     expect_fault(f, "revision 4");
+}
+
+static void a_run_of_the_index_that_is_gone_or_cut_is_found(void **state)
+{
+    struct test_rev *f = *state;
+    const struct sirix_rows_key key = sirix_rows_key_index(sirix_resource_id(f->resource), 0);
+    struct sirix_view view;
+    struct sirix_error err = {0};
+
+    for (int i = 0; i < 40; i++) {
+        (void)test_set(f, "main", i);
+    }
+    expect_sound(f);
+    test_put_row(f, &key, (struct sirix_bytes){.data = "short", .len = 5});
+    expect_fault(f, "index row of revision 1 has a wrong length: 5 bytes");
+    test_put_row(f, &key, (struct sirix_bytes){0});
+    expect_fault(f, "revision 1 has no index row");
+    assert_int_equal(test_view_revision(f, 15, &view, &err), SIRIX_CORRUPT);
+    assert_non_null(strstr(err.text, "revision 15 has no index row"));
+    for (uint64_t revision = 16; revision <= 41; revision++) {
+        assert_int_equal(test_view_revision(f, revision, &view, NULL), SIRIX_OK);
+        assert_int_equal(test_value(f, &view), (int64_t)revision - 2);
+        sirix_view_close(&view);
+    }
 }
 
 static void a_head_and_counts_that_lie_are_found(void **state)
@@ -145,6 +182,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(an_index_that_disagrees_with_the_record_is_found),
+        TEST(a_run_of_the_index_that_is_gone_or_cut_is_found),
         TEST(a_head_and_counts_that_lie_are_found),
         TEST(a_branch_that_has_another_name_under_its_id_is_found),
         cmocka_unit_test(a_damaged_segment_is_named_and_the_rest_is_read),
