@@ -63,7 +63,8 @@ struct sirix_rpc_method {
     sirix_rpc_event_fn draining;
     /*
      * Gives back what the state holds, once, after everything else, also of a call that was
-     * cancelled. May block unless inline_turns.
+     * cancelled: in the turn that ended the call, when the answer is on its way. May block unless
+     * inline_turns.
      */
     void (*ended)(void *state);
 };

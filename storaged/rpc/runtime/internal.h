@@ -113,7 +113,8 @@ struct sirix_rpc_call {
     bool reading;
     bool writing;
     bool started;
-    unsigned early; /* Events before the start. */
+    bool given_back; /* The method's state was. */
+    unsigned early;  /* Events before the start. */
     void *state;
     struct sirix_arena arena;
     struct sirix_arena message_arena;
