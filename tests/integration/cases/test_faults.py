@@ -3,8 +3,9 @@
 | test                                                     | case                             |
 | -------------------------------------------------------- | -------------------------------- |
 | Kills.test_every_acknowledged_revision_is_there          | kill -9 under load               |
+| Kills.test_names_are_found_after_a_kill_as_the_docume... | SirixDB #1080                    |
 | Kills.test_an_end_under_load_of_brief_calls              | SIGTERM under load               |
-| Disk.test_a_full_disk_refuses_writes_and_nothing_else    | full disk                        |
+| Disk.test_a_full_disk_refuses_writes_and_nothing_else    | full disk, SirixDB #1061, #1062  |
 | Damage.test_a_damaged_page_is_found_and_named            | damaged page                     |
 | Damage.test_a_damaged_resource_does_not_hide_the_others  | damaged page: the list failed    |
 | Damage.test_a_problem_names_its_resource_in_the_field... | damaged page                     |
@@ -29,7 +30,7 @@ import grpc
 import case
 import cases
 import daemon
-from case import insert, update
+from case import insert, rename, replace, update
 
 
 KILLS = cases.named(20, sanitized=5)  # Half a minute.
@@ -127,6 +128,61 @@ class Kills(Own):
                 self.assertEqual(self.read(client, name, view=pb.View(revision=revision)), text)
             self.assertEqual(list(client.Verify(database=b"db", timeout=300))[-1].end.problems, 0)
 
+    def test_names_are_found_after_a_kill_as_the_document_has_them(self):
+        """An index older than the data, of an object that is wide enough to have one."""
+        pb, one = case.pb, self.start()
+        client = self.client(one)
+        self.load(client, b"w", json.dumps({"n%d" % i: i for i in range(3000)}).encode())
+
+        def node(name):
+            return client.ReadNode(database=b"db", resource=b"w", path=b"/" + name).nodes[0]
+
+        def number(name):
+            return int(name[1:].split(b"_")[0])
+
+        keys = {name: node(name).node_key for name in (b"n%d" % i for i in range(0, 3000, 3))}
+        for kill in range(cases.size(cases.named(3, sanitized=1), 20)):
+            enough = threading.Event()
+
+            def change(worker):
+                mine = daemon.Client(one.owner, pb)
+                names = [name for name in sorted(keys) if number(name) % 4 == worker]
+                try:
+                    for i, name in enumerate(names):
+                        fresh = b"n%d_%d" % (number(name), kill)
+                        mine.Apply(database=b"db", resource=b"w", operations=[
+                            rename(keys[name], fresh),
+                            insert("%d" % i, b"k%d.%d.%d" % (kill, worker, i), node_key=1)])
+                        if i == 20:
+                            enough.set()
+                except grpc.RpcError:
+                    pass  # The kill.
+                mine.close()
+
+            threads = [threading.Thread(target=change, args=(w,)) for w in range(4)]
+            for thread in threads:
+                thread.start()
+            self.assertTrue(enough.wait(60))
+            one.end(signal.SIGKILL)
+            for thread in threads:
+                thread.join()
+            one.start()
+            client = self.client(one)
+            found = {name.encode(): value
+                     for name, value in json.loads(self.read(client, b"w")).items()}
+            keys = {}
+            for name in sorted(found):
+                one_node = node(name)
+                self.assertEqual(int(one_node.value), found[name], name)
+                if name.startswith(b"n") and number(name) % 3 == 0:
+                    keys[name] = one_node.node_key
+            gone = [name for name in (b"n%d" % i for i in range(0, 3000, 3)) if name not in found]
+            self.assertGreater(len(gone), 20)
+            for name in gone:
+                answer, failure = cases.attempt(node, name)
+                self.assertEqual((answer, failure[0]), (None, "NOT_FOUND"), name)
+            self.assertEqual(list(client.Verify(database=b"db", timeout=300))[-1].end.problems, 0)
+
     def test_an_end_under_load_of_brief_calls(self):
         """Core may keep a door open although no call is left; the end comes all the same."""
         for _ in range(12 if cases.FULL else 1):
@@ -182,8 +238,10 @@ class Disk(Own):
             self.assertIsNone(answer)
             self.assertEqual((failure[0], failure[2].status), ("RESOURCE_EXHAUSTED", b"no_space"))
 
+        half = [replace(2, '{"c":[1,2]}'), insert("1", b"z", node_key=1)]
         for _ in range(3):
             refused(client.Apply, operations=[update(2, "7")], **place)
+            refused(client.Apply, operations=half, **place)
             refused(self.load, client, b"new", b"[1]")
             refused(self.load, client, b"r", b"[" + b"1," * 500000 + b"1]", replace=True)
         self.assertEqual(self.read(client, b"r"), text)
@@ -202,9 +260,11 @@ class Disk(Own):
         revision = client.Apply(operations=[update(2, "8")], **place).result.revision
         self.assertEqual(self.read(client, b"r")[:6], b'{"a":8')
         self.assertEqual(revision, 2)
+        client.Apply(operations=half, **place)
+        self.assertEqual(list(client.Verify(database=b"db"))[-1].end.problems, 0)
         one.end(signal.SIGKILL)
         one.start()
-        self.assertEqual(self.read(self.client(one), b"r")[:6], b'{"a":8')
+        self.assertEqual(self.read(self.client(one), b"r")[:24], b'{"z":1,"a":{"c":[1,2]},"')
 
 
 class Damage(Own):

@@ -4,6 +4,8 @@
 It stores nothing. What it does is chosen by the name of the database in the request:
 
     unavailable-N    the first N calls answer UNAVAILABLE, the next one is right
+    full-N           the first N calls answer RESOURCE_EXHAUSTED with a hint, the next one is right
+    quota            every call answers RESOURCE_EXHAUSTED without a hint the first time
     details          the call fails with every fact that an ErrorDetail can carry
     ...              see the methods
 
@@ -62,6 +64,12 @@ class Service(rpc.StorageServicer):
         if name.startswith("unavailable-"):
             if tries <= int(name.split("-")[1]):
                 self.fail(context, grpc.StatusCode.UNAVAILABLE, "come back", status=b"unavailable")
+        if name.startswith("full-") and tries <= int(name.split("-")[1]):
+            self.fail(context, grpc.StatusCode.RESOURCE_EXHAUSTED, "no room just now",
+                      status=b"exhausted", retry_after_ms=5)
+        if name == "quota" and tries == 1:
+            self.fail(context, grpc.StatusCode.RESOURCE_EXHAUSTED, "the quota is used up",
+                      status=b"exhausted", reason=b"quota")
         if name == "details":
             self.fail(context, grpc.StatusCode.ABORTED, "the head moved to 7", status=b"conflict",
                       reason=b"revision_moved", field=b"options.expected_revision",

@@ -102,6 +102,22 @@ static void a_read_is_tried_again_while_the_server_is_unavailable(void **state)
     assert_int_equal(read_node("unavailable-3", NULL), SIRIX_OK);
 }
 
+static void what_has_no_room_just_now_is_asked_again_and_what_has_none_at_all_is_not(void **state)
+{
+    const struct sirix_call_options call = {.deadline_ms = 500};
+    struct sirix_write_result result = {0};
+
+    (void)state;
+    assert_int_equal(read_node("full-3", NULL), SIRIX_OK);
+    assert_int_equal(create("full-2", "key", NULL, &result), SIRIX_OK);
+    assert_int_equal(result.revision, 3); /* The third try. */
+    assert_int_equal(create("full-1", NULL, NULL, NULL), SIRIX_EXHAUSTED);
+    assert_int_equal(read_node("quota", NULL), SIRIX_EXHAUSTED);
+    assert_int_equal(err.reason, SIRIX_REASON_QUOTA);
+    assert_int_equal(read_node("full-1000", &call), SIRIX_EXHAUSTED);
+    assert_int_equal(err.retry_after_ms, 5);
+}
+
 static void a_write_without_a_key_is_not(void **state)
 {
     (void)state;
@@ -361,6 +377,7 @@ int main(int argc, char **argv)
         TEST(a_failure_without_details_keeps_its_words),
         TEST(a_caller_that_wants_no_sentence_gets_the_status),
         TEST(a_read_is_tried_again_while_the_server_is_unavailable),
+        TEST(what_has_no_room_just_now_is_asked_again_and_what_has_none_at_all_is_not),
         TEST(a_write_without_a_key_is_not),
         TEST(a_write_with_a_key_is),
         TEST(a_dry_run_is_tried_again_as_a_read_is),
