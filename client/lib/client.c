@@ -158,12 +158,22 @@ enum sirix_status sirix_tries_prepare(struct sirix_tries *tries, struct sirix_er
     return status;
 }
 
+/*
+ * Whether another try may go well. A hint with EXHAUSTED is the server's word that it has done nothing
+ * and that there will be room again; without one, waiting does not help.
+ */
+static bool may_pass(enum sirix_status status, const struct sirix_error *err)
+{
+    return status == SIRIX_UNAVAILABLE || status == SIRIX_OUTCOME_UNKNOWN ||
+           (status == SIRIX_EXHAUSTED && err != NULL && err->retry_after_ms != 0);
+}
+
 bool sirix_tries_again(struct sirix_tries *tries, enum sirix_status *status,
                        struct sirix_error *err)
 {
     uint64_t now_ns = sirix_monotonic_ns();
 
-    if (!tries->repeatable || (*status != SIRIX_UNAVAILABLE && *status != SIRIX_OUTCOME_UNKNOWN)) {
+    if (!tries->repeatable || !may_pass(*status, err)) {
         return false;
     }
     if (tries->give_up_ns == 0) {
@@ -179,7 +189,7 @@ bool sirix_tries_again(struct sirix_tries *tries, enum sirix_status *status,
     }
     if (!sirix_call_cancel_sleep(tries->cancel, tries->pause_ns)) {
         /* Of a write whose outcome is unknown, that remains the truth. */
-        if (*status == SIRIX_UNAVAILABLE) {
+        if (*status != SIRIX_OUTCOME_UNKNOWN) {
             *status = sirix_call_cancel_fail(err);
         }
         return false;

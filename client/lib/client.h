@@ -42,7 +42,7 @@ struct sirix_tries {
     bool writes;          /* Not of a dry run, whatever its method. */
     bool repeatable;      /* A read, or a write with an idempotency key. */
     uint64_t deadline_ns; /* Of the call. */
-    uint64_t give_up_ns;  /* When a server that is not there is given up; 0: none missed yet. */
+    uint64_t give_up_ns;  /* When a server that is away or full is given up; 0: no try failed. */
     uint64_t pause_ns;    /* Before the next try. */
 };
 

@@ -66,8 +66,12 @@ enum sirix_status sirix_handle_stream_reader_open(struct sirix_handle *handle,
     }
     (void)pthread_mutex_unlock(&registry->mutex);
     if (full) {
-        return sirix_fail(err, SIRIX_EXHAUSTED, "%d streams read database %s, the limit",
-                          SIRIX_STREAM_READERS_MAX, handle->name);
+        (void)sirix_fail(err, SIRIX_EXHAUSTED, "%d streams read database %s, the limit",
+                         SIRIX_STREAM_READERS_MAX, handle->name);
+        if (err != NULL) {
+            err->retry_after_ms = SIRIX_STREAM_RETRY_MS;
+        }
+        return SIRIX_EXHAUSTED;
     }
     enum sirix_status status =
         sirix_reader_open(sirix_database_backend(handle->database), out_reader, err);

@@ -30,6 +30,7 @@ enum {
     SIRIX_DATABASES_OPEN_DEFAULT = 1000,
     SIRIX_IDLE_CLOSE_DEFAULT_MS = 300 * 1000,
     SIRIX_STREAM_READERS_MAX = 256, /* Per database. */
+    SIRIX_STREAM_RETRY_MS = 20,     /* What a caller is told to wait for one. */
 };
 
 /* What happened that an operator wants to read; fields as in struct sirix_recovery. */
@@ -109,7 +110,7 @@ enum sirix_status sirix_handle_reader_get(struct sirix_handle *handle,
                                           struct sirix_error *err) SIRIX_MUST_CHECK;
 void sirix_handle_reader_put(struct sirix_handle *handle, struct sirix_reader *reader);
 
-/* A reader of a stream: SIRIX_EXHAUSTED past SIRIX_STREAM_READERS_MAX. */
+/* A reader of a stream: SIRIX_EXHAUSTED past SIRIX_STREAM_READERS_MAX, with a retry hint. */
 enum sirix_status sirix_handle_stream_reader_open(struct sirix_handle *handle,
                                                   struct sirix_reader **out_reader,
                                                   struct sirix_error *err) SIRIX_MUST_CHECK;

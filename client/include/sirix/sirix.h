@@ -14,8 +14,9 @@
  * Outcome   A write answers SIRIX_OUTCOME_UNKNOWN when the request may have reached the server and
  *           no answer came back (lost connection, deadline, cancellation). Every other failure of a
  *           write means that nothing was changed.
- * Retries   Reads are tried again on SIRIX_UNAVAILABLE with growing pauses, until the deadline or for
- *           connect_timeout_ms after the first miss; writes only if they carry an idempotency key.
+ * Retries   Reads are tried again on SIRIX_UNAVAILABLE, and on SIRIX_EXHAUSTED with a retry hint (no
+ *           room just now), with growing pauses, until the deadline or for connect_timeout_ms after
+ *           the first miss; writes only if they carry an idempotency key.
  *           A dry run is a read: tried again as one, and never of unknown outcome. Imports and
  *           streamed values are never sent twice. A stream is tried again until its first message
  *           came.
