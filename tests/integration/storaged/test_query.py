@@ -312,6 +312,7 @@ class Many(Asking):
         for failure in full:
             self.assertEqual(failure.code().name, "RESOURCE_EXHAUSTED")
             self.assertIn("streams read database", failure.details())
+            self.assertGreater(daemon.detail(failure, case.error).retry_after_ms, 0)
         self.assertEqual(self.head(name), 1)
 
 
