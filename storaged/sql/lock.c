@@ -9,6 +9,13 @@
 
 enum { SET_UP_BYTES_MAX = 16 * 1024, PROGRESS_STEPS = 100 };
 
+/*
+ * SQLite's own file system of files that are memory: what it believes to be temporary files is under the
+ * statement's budget, and nothing of a connection reaches a disk. With temp_store=MEMORY a sort would be
+ * one step that nothing interrupts; so it sorts runs of some megabytes and merges them row by row.
+ */
+static const char FILES_IN_MEMORY[] = "memdb";
+
 static enum sirix_status engine_failed(struct sirix_sql_session *session, const char *doing,
                                        struct sirix_error *err)
 {
@@ -174,7 +181,7 @@ enum sirix_status sirix_sql_connection_open(struct sirix_sql_session *session,
     int rc = sqlite3_open_v2(":memory:", &session->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX |
                                  SQLITE_OPEN_EXRESCODE,
-                             NULL);
+                             FILES_IN_MEMORY);
 
     if (rc != SQLITE_OK) {
         return engine_failed(session, "open a connection", err);
@@ -186,7 +193,7 @@ enum sirix_status sirix_sql_connection_open(struct sirix_sql_session *session,
     if (rc != SQLITE_OK) {
         return engine_failed(session, "lock the connection", err);
     }
-    enum sirix_status status = sirix_buf_append_str(&touch, "PRAGMA temp_store=MEMORY;", err);
+    enum sirix_status status = sirix_buf_append_str(&touch, "PRAGMA temp_store=FILE;", err);
     if (status == SIRIX_OK) {
         status = add_modules(session, connection, &touch, err);
     }

@@ -68,6 +68,7 @@ static void *resize_piece(void *piece, int size)
     const size_t before = malloc_usable_size(piece);
 
     if (size > 0 && (size_t)size > before && !may_take((size_t)size - before)) {
+        note_lack(true);
         return NULL;
     }
     void *grown = realloc(piece, (size_t)size);

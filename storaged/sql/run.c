@@ -142,8 +142,8 @@ static enum sirix_status explain(struct sirix_sql_session *session, int rc, stru
         return session->failed ? explain_failed(session, err)
                                : explain_refused(session, message, err);
     }
-    if ((rc & 0xff) == SQLITE_NOMEM) {
-        /* SQLite says the same of a program that is longer than it may be. */
+    if ((rc & 0xff) == SQLITE_NOMEM || (rc & 0xff) == SQLITE_FULL || rc == SQLITE_IOERR_NOMEM) {
+        /* Of its files in memory the latter; the first also of a program longer than it may be. */
         return session->budget.lacking
                    ? sirix_sql_no_memory(err)
                    : refuse(err, SIRIX_REASON_SQL_LIMIT,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "sql_fixture.h"
 
@@ -57,8 +58,8 @@ static enum sirix_status run_another(void *context, const struct sirix_sql_value
     (void)count;
     (void)err;
     if (f->end.row_count == 0) {
-        assert_int_equal(sql_fixture_run(f, SORTED("120")), SIRIX_OK);
-        assert_int_equal(f->end.row_count, 120);
+        assert_int_equal(sql_fixture_run(f, SORTED("100")), SIRIX_OK);
+        assert_int_equal(f->end.row_count, 100);
     }
     return SIRIX_OK;
 }
@@ -67,18 +68,61 @@ static void memory_is_that_of_one_statement(void **state)
 {
     struct sql_fixture *f = *state;
     const struct sirix_sql_sink sink = {.context = f, .columns = no_columns, .row = run_another};
-    const char *sql = SORTED("120");
+    const char *sql = SORTED("100");
     const struct sirix_sql_request wanted = {.sql = {.data = sql, .len = strlen(sql)}};
     struct sirix_sql_end end;
     struct sirix_error err = {0};
 
     f->end.row_count = 0;
     assert_int_equal(sirix_sql_run(&f->request, &wanted, &sink, &end, &err), SIRIX_OK);
-    assert_int_equal(end.row_count, 120);
+    assert_int_equal(end.row_count, 100);
     assert_int_equal(sql_fixture_run(f, SORTED("300")), SIRIX_INVALID);
     assert_int_equal(f->err.reason, SIRIX_REASON_SQL_LIMIT);
     assert_non_null(strstr(f->err.text, "memory"));
     sql_fixture_rows(f, "SELECT a FROM users", "1;2");
+}
+
+/* --- Looks at the clock ---------------------------------------------------------------------------- */
+
+static double longest_s; /* Of this thread's processor time, between two looks. */
+static double last_look_s;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *out);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *out);
+
+static double processor_s(void)
+{
+    struct timespec now;
+
+    assert_int_equal(__real_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
+{
+    const double now = processor_s();
+
+    longest_s = last_look_s != 0 && now - last_look_s > longest_s ? now - last_look_s : longest_s;
+    last_look_s = now;
+    return __real_clock_gettime(clock, out);
+}
+
+/* A cancel, a deadline and the caller's going away are all noticed at these looks. */
+static void a_sort_looks_at_the_clock_all_along(void **state)
+{
+    enum { SHARE = 10 };
+    struct sql_fixture *f = *state;
+    const double begin = processor_s();
+
+    longest_s = last_look_s = 0;
+    sql_fixture_rows(f,
+                     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 600000) "
+                     "SELECT count(*) FROM (SELECT 1 FROM n GROUP BY (i * 7919) % 1000003)",
+                     "600000");
+    const double whole = processor_s() - begin;
+    last_look_s = 0;
+    print_message("longest %.4f of %.4f s\n", longest_s, whole);
+    assert_true(longest_s < whole / SHARE);
 }
 
 static void what_grows_without_end_is_stopped_by_a_limit(void **state)
@@ -350,6 +394,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(memory_is_that_of_one_statement),
+        TEST(a_sort_looks_at_the_clock_all_along),
         TEST(what_grows_without_end_is_stopped_by_a_limit),
         TEST(what_is_nested_too_deep_is_refused),
         TEST(long_texts_are_searched_in_time),

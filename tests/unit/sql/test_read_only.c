@@ -133,7 +133,7 @@ static const struct {
     {"PRAGMA schema_version", A},
     {"PRAGMA application_id = 7", A | C | S},
     {"PRAGMA foreign_keys = ON", A | S},
-    {"PRAGMA temp_store_directory = '/tmp'", A | S},
+    {"PRAGMA temp_store_directory = '/tmp'", A | C | S | M},
     {"PRAGMA data_store_directory = '/tmp'", A | S},
     {"PRAGMA cache_spill = OFF", A | S},
     {"PRAGMA mmap_size = 1000000", A},
