@@ -343,6 +343,46 @@ static void tools_are_listed_in_pages_in_their_order(void **state)
     }
 }
 
+/* Both eras say it, and only while the tool is among those of the server. */
+static void sql_is_told_of_exactly_where_its_tool_is(void **state)
+{
+    static const char *const LINES[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\",\"version\":\"1\"},"
+        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+    };
+    const char *const path[] = {"result", "instructions", NULL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(LINES) / sizeof(LINES[0]) * 2; i++) {
+        const bool has_tool = i % 2 == 0;
+        struct sirix_mcp_tool others[SIRIX_MCP_TOOLS_MAX];
+        size_t count = 0;
+
+        start("");
+        session = (struct sirix_mcp_session){0}; /* Nobody has said hello. */
+        for (size_t t = 0; t < registry.tool_count; t++) {
+            if (has_tool || strcmp(registry.tools[t].name, "store_query") != 0) {
+                others[count++] = registry.tools[t];
+            }
+        }
+        assert_int_equal(count, registry.tool_count - (has_tool ? 0 : 1));
+        registry.tools = others;
+        registry.tool_count = count;
+        const struct sirix_json_node *told = ask(LINES[i / 2], path);
+        assert_non_null(told);
+        assert_int_equal(memmem(told->value.text.data, told->value.text.len, "SQL", 3) != NULL,
+                         has_tool);
+        assert_int_equal(memmem(told->value.text.data, told->value.text.len, "store_query", 11) !=
+                             NULL,
+                         has_tool);
+        stop();
+    }
+}
+
 static void without_memory_there_is_a_failure_and_no_leak(void **state)
 {
     static const char *const LINES[] = {
@@ -388,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_call_has_the_time_that_is_set),
         cmocka_unit_test(a_long_list_comes_whole_in_pages_without_what_is_denied),
         cmocka_unit_test(tools_are_listed_in_pages_in_their_order),
+        cmocka_unit_test(sql_is_told_of_exactly_where_its_tool_is),
         cmocka_unit_test(without_memory_there_is_a_failure_and_no_leak),
     };
 

@@ -125,6 +125,54 @@ static void a_sort_looks_at_the_clock_all_along(void **state)
     assert_true(longest_s < whole / SHARE);
 }
 
+/* So many times a piece of text between a beginning and an end. */
+static const char *repeated(const char *begin, const char *piece, unsigned count, const char *end)
+{
+    static char text[16 * 1024];
+    size_t len = (size_t)snprintf(text, sizeof(text), "%s", begin);
+
+    for (unsigned i = 0; i < count; i++) {
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s", piece);
+    }
+    assert_true(len + strlen(end) < sizeof(text));
+    (void)snprintf(text + len, sizeof(text) - len, "%s", end);
+    return text;
+}
+
+/* The layer of limits, with all others off and without it: nobody else refuses these. */
+static void limits_alone_refuse_what_is_too_much(void **state)
+{
+    static const struct {
+        const char *begin, *piece;
+        unsigned count;
+        const char *end;
+    } statements[] = {
+        {"SELECT 'a' LIKE printf('%.*c', 300, 'a')", "", 0, ""},
+        {"SELECT hex(printf('%.*c', 2000000, 'x'))", "", 0, ""},
+        {"SELECT max(1", ",1", 40, ")"},
+        {"SELECT 1", " UNION ALL SELECT 1", 30, ""},
+        {"SELECT 1", "+1", 120, ""},
+    };
+    const unsigned others =
+        SIRIX_SQL_LAYER_AUTHORIZER | SIRIX_SQL_LAYER_CONNECTION | SIRIX_SQL_LAYER_STATEMENT;
+    struct sql_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+        const char *sql = repeated(statements[i].begin, statements[i].piece, statements[i].count,
+                                   statements[i].end);
+
+        f->layers_off = others;
+        if (sql_fixture_run(f, sql) != SIRIX_INVALID) {
+            fail_msg("not refused: %s", sql);
+        }
+        f->layers_off = SIRIX_SQL_LAYER_LIMITS;
+        if (sql_fixture_run(f, sql) != SIRIX_OK) {
+            fail_msg("refused by something else: %s: %s", sql, f->err.text);
+        }
+    }
+    f->layers_off = 0;
+}
+
 static void what_grows_without_end_is_stopped_by_a_limit(void **state)
 {
     static const char *const statements[] = {
@@ -395,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(memory_is_that_of_one_statement),
         TEST(a_sort_looks_at_the_clock_all_along),
+        TEST(limits_alone_refuse_what_is_too_much),
         TEST(what_grows_without_end_is_stopped_by_a_limit),
         TEST(what_is_nested_too_deep_is_refused),
         TEST(long_texts_are_searched_in_time),

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sha256.h"
 #include "sql_fixture.h"
 
 enum {
@@ -23,6 +24,8 @@ enum {
     M = 1 << 8, /* The modules, with all layers off. */
     L = SIRIX_SQL_LAYER_LIMITS,
 };
+
+enum { FILE_BYTES_MAX = 1024 * 1024, PATH_BYTES = 128 };
 
 /* What no layer needs to know: it is a syntax error, or names what is not there. */
 enum { X = A | C | S | M };
@@ -304,6 +307,23 @@ static const struct {
     {"-- nothing", A | C | S | M},
 };
 
+/* Of the file that holds the database, which only writers touch. */
+static void hash_file(const struct sql_fixture *f, uint8_t out[SIRIX_SHA256_BYTES])
+{
+    static uint8_t bytes[FILE_BYTES_MAX];
+    char path[PATH_BYTES];
+
+    (void)snprintf(path, sizeof(path), "%s/databases/db/data.mdb", f->dir);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t len = fread(bytes, 1, sizeof(bytes), file);
+    assert_true(len > 0 && len < sizeof(bytes));
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(sirix_sha256(bytes, len, out, NULL), SIRIX_OK);
+}
+
+static uint8_t untouched[SIRIX_SHA256_BYTES]; /* The file's hash before the statements. */
+
 static int set_up(void **state)
 {
     struct sql_fixture *f = calloc(1, sizeof(*f));
@@ -311,6 +331,7 @@ static int set_up(void **state)
     assert_non_null(f);
     sql_fixture_open(f);
     sql_fixture_put(f, "db", "users", "[{\"a\":1},{\"a\":2}]");
+    hash_file(f, untouched);
     *state = f;
     return 0;
 }
@@ -324,6 +345,10 @@ static int tear_down(void **state)
 
 static void unchanged(struct sql_fixture *f)
 {
+    uint8_t now[SIRIX_SHA256_BYTES];
+
+    hash_file(f, now);
+    assert_memory_equal(now, untouched, sizeof(now));
     f->layers_off = 0;
     sql_fixture_rows(f, "SELECT revision, (SELECT group_concat(a) FROM users) FROM resources",
                      "2|1,2");
