@@ -411,10 +411,14 @@ static void each_layer_alone_refuses_what_it_knows(void **state)
     assert_true(as_told);
 }
 
-/* Other doors keep their rights while a statement runs: a write of another thread is seen after it. */
+/* Other doors keep their rights while a statement runs: what another thread writes is seen after it. */
 static void *write_meanwhile(void *context)
 {
     sql_fixture_replace(context, "db", "users", "/[0]/a", "7");
+    sql_fixture_snapshot(context, "db", "users", "meanwhile");
+    sql_fixture_put(context, "db", "more", "[{\"b\":3}]");
+    sql_fixture_database(context, "other");
+    sql_fixture_put(context, "other", "third", "[{\"c\":4}]");
     return NULL;
 }
 
@@ -461,6 +465,8 @@ static void other_doors_write_while_a_statement_reads_its_snapshot(void **state)
     assert_int_equal(f->wanted.row_max, 1 + 2 + 1 + 2);
     f->wanted.row_max = 0;
     sql_fixture_rows(f, "SELECT a FROM users", "7;2");
+    sql_fixture_rows(f, "SELECT a FROM users WHERE revision = 'meanwhile'", "7;2");
+    sql_fixture_rows(f, "SELECT b, c FROM more, third", "3|4");
 }
 
 static void a_text_with_a_zero_byte_or_bad_utf8_is_refused(void **state)
