@@ -14,7 +14,7 @@ enum { SET_UP_BYTES_MAX = 16 * 1024, PROGRESS_STEPS = 100 };
  * statement's budget, and nothing of a connection reaches a disk. With temp_store=MEMORY a sort would be
  * one step that nothing interrupts; so it sorts runs of some megabytes and merges them row by row.
  */
-static const char FILES_IN_MEMORY[] = "memdb";
+static const char files_in_memory[] = "memdb";
 
 static enum sirix_status engine_failed(struct sirix_sql_session *session, const char *doing,
                                        struct sirix_error *err)
@@ -181,7 +181,7 @@ enum sirix_status sirix_sql_connection_open(struct sirix_sql_session *session,
     int rc = sqlite3_open_v2(":memory:", &session->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX |
                                  SQLITE_OPEN_EXRESCODE,
-                             FILES_IN_MEMORY);
+                             files_in_memory);
 
     if (rc != SQLITE_OK) {
         return engine_failed(session, "open a connection", err);

@@ -431,6 +431,16 @@ static enum sirix_status turn_cancelled(struct sirix_rpc_call *call, struct siri
     return status == SIRIX_OK ? sirix_fail(err, SIRIX_CANCELLED, "the call was cancelled") : status;
 }
 
+/*
+ * Whether the read that ended without a message is the end of a call that is gone, and not of what the
+ * client had to say: core tells both alike. It has said by then that the call is cancelled, though the
+ * batch that is asked to tell comes back only after the read.
+ */
+static bool is_cut_off(const struct sirix_rpc_call *call)
+{
+    return call->received == NULL && __atomic_load_n(&call->close_cancelled, __ATOMIC_ACQUIRE) != 0;
+}
+
 /* Events that come before the start wait for it. */
 static void turn(struct sirix_rpc_call *call, unsigned events)
 {
@@ -444,6 +454,10 @@ static void turn(struct sirix_rpc_call *call, unsigned events)
     }
     events |= call->early;
     call->early = 0;
+    if ((events & SIRIX_RPC_EVENT_READ) != 0 && is_cut_off(call)) {
+        atomic_store(&call->cancel.cancelled, true);
+        events |= SIRIX_RPC_EVENT_CANCEL;
+    }
     if ((events & SIRIX_RPC_EVENT_START) != 0) {
         status = turn_start(call, &err);
     }

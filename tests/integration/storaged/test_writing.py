@@ -287,6 +287,40 @@ class Writing(case.DaemonCase):
         gate.set()
         self.assertEqual((self.json(name), self.head(name)), (1, 1))
 
+    def test_what_was_whole_when_the_client_went_away_is_not_published(self):
+        """Lines are whole at each end of one, a patch once it came: only the client's own end counts."""
+        pb, names = case.pb, []
+
+        def cut_off(call, parts):
+            sent, gate = threading.Event(), threading.Event()
+
+            def messages():
+                yield from parts
+                sent.set()
+                gate.wait(30)
+
+            running = call.raw.future(messages(), timeout=30)
+            self.assertTrue(sent.wait(30))
+            running.cancel()
+            gate.set()
+
+        for _ in range(40):
+            name = self.resource("1")
+            names.append(name)
+            cut_off(self.client.Import, [
+                pb.ImportRequest(start=pb.ImportStart(database=b"db", resource=name, replace=True,
+                                                      format=pb.IMPORT_FORMAT_NDJSON)),
+                pb.ImportRequest(data=b'{"line":1}\n{"line":2}\n')])
+            name = self.resource("{}")
+            names.append(name)
+            cut_off(self.client.ApplyStream, [
+                pb.ApplyStreamRequest(start=pb.ApplyRequest(
+                    database=b"db", resource=name, json_patch=pb.Value(streamed=True))),
+                pb.ApplyStreamRequest(chunk=pb.ValueChunk(
+                    data=b'[{"op":"add","path":"/a","value":1}]'))])
+        self.apply(self.resource("1"), update(1, "2"))  # What was wrongly begun is over before it.
+        self.assertEqual([self.head(name) for name in names], [1] * len(names))
+
     def test_revert_brings_an_old_revision_back_as_a_new_one(self):
         name = self.resource('"a"')
         self.apply(name, update(1, '"b"'))

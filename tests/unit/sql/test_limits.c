@@ -84,8 +84,8 @@ static void memory_is_that_of_one_statement(void **state)
 
 /* --- Looks at the clock ---------------------------------------------------------------------------- */
 
-static double longest_s; /* Of this thread's processor time, between two looks. */
-static double last_look_s;
+static _Thread_local double longest_s; /* Of this thread's processor time, between two looks. */
+static _Thread_local double last_look_s;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *out);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *out);
