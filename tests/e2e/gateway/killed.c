@@ -11,7 +11,7 @@
 #include "backend/backend.h"
 #include "guard/audit.h"
 
-static const char *current = ""; /* The event that is being written. */
+static _Thread_local const char *current = ""; /* The event that is being written. */
 
 static bool is_step(const char *event, const char *when)
 {
