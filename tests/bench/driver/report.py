@@ -146,6 +146,7 @@ class Report:
                 made["date"], self.settings["commit"], on["cores"], on["cpu"], on["memory_gib"],
                 on["kernel"], round(load[0], 1), round(load[1], 1)),
             "", "### What is to be reached", "", self.summary(), "", "### All figures", "",
+            "Branches, labels and reverts are without a sync; rows called durable have them with one. "
             "`others` and `ours is x times better` name the contestants; ratios are medians over rounds, "
             "so they need not be",
             "the quotient of the medians beside them.", "", self.table(), ""])
