@@ -2,6 +2,7 @@
 #include "mcp/ask.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -66,50 +67,84 @@ const struct sirix_json_node *sirix_mcp_given_answer(const struct sirix_mcp_requ
     return sirix_arguments_member(given(request), key);
 }
 
+static int compare_digests(const void *left, const void *right)
+{
+    return memcmp(left, right, SIRIX_SHA256_BYTES);
+}
+
+/* Whether a parameter says what is asked for. */
+static bool counts(struct sirix_bytes name)
+{
+    static const char *const left_out[] = {"_meta", "inputResponses", "requestState"};
+    bool counted = true;
+
+    for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
+        counted &= !sirix_bytes_equal(name, sirix_bytes_from_str(left_out[i]));
+    }
+    return counted;
+}
+
+/* Appends the digest of a parameter; text is for the work. */
+static enum sirix_status add_digest(const struct sirix_json_node *parameter, struct sirix_buf *text,
+                                    struct sirix_buf *digests, struct sirix_error *err)
+{
+    uint8_t one[SIRIX_SHA256_BYTES];
+
+    sirix_buf_clear(text);
+    enum sirix_status status = sirix_buf_append_bytes(text, parameter->name, err);
+    if (status == SIRIX_OK) {
+        status = sirix_buf_append_u8(text, '"', err); /* No canonical name has one. */
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_json_tree_print(parameter, text, err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_sha256(text->data, text->len, one, err);
+    }
+    return status == SIRIX_OK ? sirix_buf_append(digests, one, sizeof(one), err) : status;
+}
+
 /*
  * What a state belongs to: a digest of who asks, the method, and the parameters that say what is asked
- * for, in whatever order they come.
+ * for, in whatever order they come: those of the parameters are sorted. (A sum of them would be matched
+ * by parameters that somebody chose for it.)
  */
 static enum sirix_status digest_of(const struct sirix_mcp_request *request,
                                    uint8_t out[SIRIX_SHA256_BYTES], struct sirix_error *err)
 {
-    static const char *const left_out[] = {"_meta", "inputResponses", "requestState"};
     const struct sirix_jsonrpc_message *message = request->message;
     struct sirix_buf text;
+    struct sirix_buf digests;
+
     sirix_buf_init(&text, SIZE_MAX);
-    enum sirix_status status = sirix_buf_printf(&text, err, "%s\n", sirix_mcp_principal(request));
+    sirix_buf_init(&digests, SIZE_MAX);
+    enum sirix_status status = SIRIX_OK;
+    for (const struct sirix_json_node *at = sirix_json_first(message->params);
+         at != NULL && status == SIRIX_OK; at = at->next) {
+        if (counts(at->name)) {
+            status = add_digest(at, &text, &digests, err);
+        }
+    }
+    if (digests.len != 0) {
+        qsort(digests.data, digests.len / SIRIX_SHA256_BYTES, SIRIX_SHA256_BYTES, compare_digests);
+    }
+    sirix_buf_clear(&text);
+    if (status == SIRIX_OK) {
+        status = sirix_buf_printf(&text, err, "%s\n", sirix_mcp_principal(request));
+    }
     if (status == SIRIX_OK) {
         status = sirix_buf_append_bytes(&text, message->method, err);
     }
     if (status == SIRIX_OK) {
+        status = sirix_buf_append_u8(&text, '\n', err);
+    }
+    if (status == SIRIX_OK) {
+        status = sirix_buf_append_bytes(&text, sirix_buf_view(&digests), err);
+    }
+    if (status == SIRIX_OK) {
         status = sirix_sha256(text.data, text.len, out, err);
     }
-    for (const struct sirix_json_node *at = sirix_json_first(message->params);
-         at != NULL && status == SIRIX_OK; at = at->next) {
-        uint8_t one[SIRIX_SHA256_BYTES];
-        bool counts = true;
-
-        for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
-            counts &= !sirix_bytes_equal(at->name, sirix_bytes_from_str(left_out[i]));
-        }
-        if (!counts) {
-            continue;
-        }
-        sirix_buf_clear(&text);
-        status = sirix_buf_append_bytes(&text, at->name, err);
-        if (status == SIRIX_OK) {
-            status = sirix_buf_append_u8(&text, '"', err); /* No canonical name has one. */
-        }
-        if (status == SIRIX_OK) {
-            status = sirix_json_tree_print(at, &text, err);
-        }
-        if (status == SIRIX_OK) {
-            status = sirix_sha256(text.data, text.len, one, err);
-        }
-        for (size_t i = 0; i < sizeof(one) && status == SIRIX_OK; i++) {
-            out[i] ^= one[i];
-        }
-    }
+    sirix_buf_deinit(&digests);
     sirix_buf_deinit(&text);
     return status;
 }

@@ -263,6 +263,38 @@ class Modern(Guard):
         self.assertEqual(twice["result"]["structuredContent"]["revision"],
                          done["result"]["structuredContent"]["revision"])
 
+    def test_a_yes_is_not_carried_over_by_parameters_chosen_for_it(self):
+        """Extra parameters whose hashes add up to the difference between two calls."""
+        gateway = self.modern("--read-write")
+        key = gateway.ask("tools/call", name="sirix_read_node", arguments={
+            **WHERE, "path": "/users/[1]"})["structuredContent"]["nodeKey"]
+        asked = self.delete(gateway, key)["result"]
+
+        def digest(name, value):
+            text = name + '"' + json.dumps(value, separators=(",", ":"))
+            return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
+
+        wanted = digest("arguments", {**WHERE, "nodeKey": key}) ^ digest(
+            "arguments", {**WHERE, "nodeKey": key + 1})
+        rows = {}  # Highest bit: (sum, the parameters in it).
+        for number in range(320):
+            value, members = digest("x%d" % number, 1), {number}
+            while value and value.bit_length() in rows:
+                other = rows[value.bit_length()]
+                value, members = value ^ other[0], members ^ other[1]
+            if value:
+                rows[value.bit_length()] = (value, members)
+        chosen = set()
+        while wanted:
+            value, members = rows[wanted.bit_length()]
+            wanted, chosen = wanted ^ value, chosen ^ members
+        refused = self.delete(gateway, key + 1, requestState=asked["requestState"],
+                              inputResponses={"confirmation": {"action": "accept",
+                                                               "content": {"confirm": True}}},
+                              **{"x%d" % number: 1 for number in chosen})
+        self.assertEqual(refused["error"]["code"], -32602)
+        self.unchanged()
+
 
 class Audit(Guard):
     def test_every_call_has_a_line_and_a_write_has_two(self):
