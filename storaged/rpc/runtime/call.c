@@ -411,6 +411,12 @@ static enum sirix_status turn_read(struct sirix_rpc_call *call, struct sirix_err
 
     call->reading = false;
     if (!atomic_load(&call->read_ok) || call->received == NULL) {
+        /* The way through core and back: a cancellation that was under way has been told by then. */
+        if (!call->end_seen) {
+            call->end_seen = true;
+            sirix_rpc_call_read(call);
+            return SIRIX_OK;
+        }
         return method->half_closed == NULL ? SIRIX_OK : method->half_closed(call, call->state, err);
     }
     sirix_arena_reset(&call->message_arena);

@@ -111,6 +111,7 @@ struct sirix_rpc_call {
     bool initial_sent;
     bool finished;
     bool reading;
+    bool end_seen; /* A read ended without a message; one more shows why. */
     bool writing;
     bool started;
     bool given_back; /* The method's state was. */
