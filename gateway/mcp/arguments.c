@@ -323,3 +323,14 @@ struct sirix_bytes sirix_argument_text(const struct sirix_arguments *arguments, 
 
     return argument != NULL ? argument->text : (struct sirix_bytes){.data = NULL, .len = 0};
 }
+
+enum sirix_status sirix_arguments_append_text(const struct sirix_json_node *member,
+                                              struct sirix_buf *text, struct sirix_error *err)
+{
+    enum sirix_status status = sirix_buf_append_bytes(text, member->name, err);
+
+    if (status == SIRIX_OK) {
+        status = sirix_buf_append_u8(text, '"', err); /* What follows an inner one is no value. */
+    }
+    return status == SIRIX_OK ? sirix_json_tree_print(member, text, err) : status;
+}

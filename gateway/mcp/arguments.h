@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/bytes.h"
 #include "base/status.h"
 #include "json/tree.h"
@@ -59,5 +60,10 @@ struct sirix_bytes sirix_argument_text(const struct sirix_arguments *arguments, 
 /* The member of a tree that other threads read too: makes no index. NULL when there is none. */
 const struct sirix_json_node *sirix_arguments_member(const struct sirix_json_node *object,
                                                      const char *name);
+
+/* Appends name and value of a member as the one text that digests are made of. */
+enum sirix_status sirix_arguments_append_text(const struct sirix_json_node *member,
+                                              struct sirix_buf *text,
+                                              struct sirix_error *err) SIRIX_MUST_CHECK;
 
 #endif

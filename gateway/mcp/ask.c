@@ -76,12 +76,13 @@ static int compare_digests(const void *left, const void *right)
 static bool counts(struct sirix_bytes name)
 {
     static const char *const left_out[] = {"_meta", "inputResponses", "requestState"};
-    bool counted = true;
 
     for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
-        counted &= !sirix_bytes_equal(name, sirix_bytes_from_str(left_out[i]));
+        if (sirix_bytes_equal(name, sirix_bytes_from_str(left_out[i]))) {
+            return false;
+        }
     }
-    return counted;
+    return true;
 }
 
 /* Appends the digest of a parameter; text is for the work. */
@@ -91,13 +92,7 @@ static enum sirix_status add_digest(const struct sirix_json_node *parameter, str
     uint8_t one[SIRIX_SHA256_BYTES];
 
     sirix_buf_clear(text);
-    enum sirix_status status = sirix_buf_append_bytes(text, parameter->name, err);
-    if (status == SIRIX_OK) {
-        status = sirix_buf_append_u8(text, '"', err); /* No canonical name has one. */
-    }
-    if (status == SIRIX_OK) {
-        status = sirix_json_tree_print(parameter, text, err);
-    }
+    enum sirix_status status = sirix_arguments_append_text(parameter, text, err);
     if (status == SIRIX_OK) {
         status = sirix_sha256(text->data, text->len, one, err);
     }

@@ -77,13 +77,7 @@ enum sirix_status sirix_mcp_arguments_digest(struct sirix_mcp_call *call, const 
         status = sorted(call, left_out, &list, &count, err);
     }
     for (size_t i = 0; i < count && status == SIRIX_OK; i++) {
-        status = sirix_buf_append_bytes(&text, list[i]->name, err);
-        if (status == SIRIX_OK) {
-            status = sirix_buf_append_u8(&text, '"', err); /* No canonical name has one. */
-        }
-        if (status == SIRIX_OK) {
-            status = sirix_json_tree_print(list[i], &text, err);
-        }
+        status = sirix_arguments_append_text(list[i], &text, err);
         if (status == SIRIX_OK) {
             status = sirix_buf_append_u8(&text, '\n', err); /* No printed value has one. */
         }

@@ -68,9 +68,7 @@ enum sirix_status sirix_handle_stream_reader_open(struct sirix_handle *handle,
     if (full) {
         (void)sirix_fail(err, SIRIX_EXHAUSTED, "%d streams read database %s, the limit",
                          SIRIX_STREAM_READERS_MAX, handle->name);
-        if (err != NULL) {
-            err->retry_after_ms = SIRIX_STREAM_RETRY_MS;
-        }
+        sirix_error_set_retry(err, SIRIX_STREAM_RETRY_MS);
         return SIRIX_EXHAUSTED;
     }
     enum sirix_status status =

@@ -343,9 +343,7 @@ enum sirix_status sirix_quotas_enter(struct sirix_quotas *quotas, const char *pr
     struct row *row = find(quotas, SIRIX_QUOTA_PRINCIPAL, name);
     if (row != NULL && row->quota.calls != 0 && row->running >= row->quota.calls) {
         status = refuse(err, "principal", principal, row->quota.calls, "calls at a time");
-        if (err != NULL) {
-            err->retry_after_ms = RETRY_AFTER_MS;
-        }
+        sirix_error_set_retry(err, RETRY_AFTER_MS);
     } else if (row != NULL) {
         row->running++;
     }
@@ -405,9 +403,7 @@ enum sirix_status sirix_quota_check_calls(struct sirix_service *service,
     }
     enum sirix_status status =
         refuse(err, "database", sirix_handle_name(handle), quota.calls, "calls at a time");
-    if (err != NULL) {
-        err->retry_after_ms = RETRY_AFTER_MS;
-    }
+    sirix_error_set_retry(err, RETRY_AFTER_MS);
     return status;
 }
 

@@ -63,15 +63,35 @@ trap 'rm -f "$list"' EXIT
 find storaged gateway client -name '*.[ch]' -print | LC_ALL=C sort |
     xargs grep -nE '^[[:space:]]*#[[:space:]]*include' >"$list" || true
 
-awk -v arrows="$arrows" -v outside="$outside" '
-    BEGIN {
+# Both checks read the arrows, and ask which folder of the table a path is in (0: none).
+reader='
+    function read_arrows(    n, i, j, lines, fields, f) {
         n = split(arrows, lines, "\n")
         for (i = 1; i <= n; i++) {
             fields = split(lines[i], f, /[[:space:]]+/)
             if (fields < 2) continue
-            count++; folder[count] = f[1]; allowed[count] = " "
+            count++; folder[count] = f[1]; allowed[count] = ""
             for (j = 2; j <= fields; j++) allowed[count] = allowed[count] f[j] " "
         }
+    }
+    function folder_of(path,    i) {
+        for (i = 1; i <= count; i++)
+            if (index(path, folder[i] "/") == 1 || path == folder[i]) return i
+        return 0
+    }
+    # Links ask for a whole folder: some header of it will do.
+    function may(at, header, whole,    k, j, a) {
+        k = split(allowed[at], a, " ")
+        for (j = 1; j <= k; j++)
+            if (index(header, a[j]) == 1 || (whole && index(a[j], header) == 1) ||
+                (a[j] ~ /pb-c\.h$/ && header ~ /\.pb-c\.h$/)) return 1
+        return 0
+    }
+'
+
+awk -v arrows="$arrows" -v outside="$outside" "$reader"'
+    BEGIN {
+        read_arrows()
         m = split(outside, lines, "\n")
         for (i = 1; i <= m; i++)
             if (split(lines[i], f, /[[:space:]]+/) >= 2) { o++; pattern[o] = f[1]; where[o] = f[2] }
@@ -80,19 +100,9 @@ awk -v arrows="$arrows" -v outside="$outside" '
         split($0, part, ":"); file = part[1]
         header = $0; sub(/^[^"<]*["<]/, "", header); sub(/[">].*$/, "", header)
         if ($0 ~ /include[[:space:]]*"/) {
-            ok = 0; known = 0
-            for (i = 1; i <= count; i++)
-                if (index(file, folder[i] "/") == 1 || file == folder[i]) {
-                    known = 1
-                    k = split(allowed[i], a, " ")
-                    for (j = 1; j <= k; j++) {
-                        if (index(header, a[j]) == 1) ok = 1
-                        if (a[j] ~ /pb-c\.h$/ && header ~ /\.pb-c\.h$/) ok = 1
-                    }
-                    break
-                }
-            if (!known) { print file ": in a folder without arrows; add it to tests/lint/check_includes.sh"; bad = 1 }
-            else if (!ok) { print file ": may not include \"" header "\""; bad = 1 }
+            at = folder_of(file)
+            if (!at) { print file ": in a folder without arrows; add it to tests/lint/check_includes.sh"; bad = 1 }
+            else if (!may(at, header, 0)) { print file ": may not include \"" header "\""; bad = 1 }
         }
         for (i = 1; i <= o; i++)
             if (header ~ "^" pattern[i] && file !~ where[i]) {
@@ -103,49 +113,30 @@ awk -v arrows="$arrows" -v outside="$outside" '
 ' "$list" || failed=1
 
 # Links: every library of ours stands for the headers of the folder that makes it.
-find storaged gateway client proto -name CMakeLists.txt -print | LC_ALL=C sort | xargs awk -v arrows="$arrows" '
-    function prefix(folder) {
-        if (folder ~ /^client\/lib/) return "sirix/"
-        if (folder ~ /^proto/) return "storage.pb-c.h"
-        sub(/^storaged\//, "", folder); sub(/^client\/shared\//, "", folder)
-        return folder "/"
+find storaged gateway client proto -name CMakeLists.txt -print | LC_ALL=C sort | xargs awk -v arrows="$arrows" "$reader"'
+    function prefix(path) {
+        if (path ~ /^client\/lib/) return "sirix/"
+        if (path ~ /^proto/) return "storage.pb-c.h"
+        sub(/^storaged\//, "", path); sub(/^client\/shared\//, "", path)
+        return path "/"
     }
-    function may(folder, header,    i, j, k, a) {
-        for (i = 1; i <= count; i++)
-            if (index(folder "/", holder[i] "/") == 1) {
-                k = split(allowed[i], a, " ")
-                for (j = 1; j <= k; j++)
-                    if (index(header, a[j]) == 1 || index(a[j], header) == 1 ||
-                        (a[j] ~ /pb-c\.h$/ && header ~ /pb-c\.h$/)) return 1
-                return 0
-            }
-        return 0
-    }
-    BEGIN {
-        n = split(arrows, lines, "\n")
-        for (i = 1; i <= n; i++) {
-            fields = split(lines[i], f, /[[:space:]]+/)
-            if (fields < 2) continue
-            count++; holder[count] = f[1]; allowed[count] = ""
-            for (j = 2; j <= fields; j++) allowed[count] = allowed[count] f[j] " "
-        }
-    }
+    BEGIN { read_arrows() }
     { sub(/#.*/, ""); text[FILENAME] = text[FILENAME] " " $0 }
     END {
         for (file in text) {
-            folder = file; sub(/\/CMakeLists.txt$/, "", folder)
+            path = file; sub(/\/CMakeLists.txt$/, "", path)
             n = split(text[file], word, /[[:space:]()]+/)
             for (i = 1; i < n; i++)
-                if (word[i] == "add_library" && word[i + 1] ~ /^sirix_/) made[word[i + 1]] = folder
+                if (word[i] == "add_library" && word[i + 1] ~ /^sirix_/) made[word[i + 1]] = path
         }
         for (file in text) {
-            folder = file; sub(/\/CMakeLists.txt$/, "", folder)
+            path = file; sub(/\/CMakeLists.txt$/, "", path)
             rest = text[file]
             while (match(rest, /target_link_libraries[[:space:]]*\([^)]*\)/)) {
                 n = split(substr(rest, RSTART, RLENGTH), word, /[[:space:]()]+/)
                 rest = substr(rest, RSTART + RLENGTH)
                 for (i = 3; i <= n; i++)
-                    if (word[i] in made && made[word[i]] != folder && !may(folder, prefix(made[word[i]]))) {
+                    if (word[i] in made && made[word[i]] != path && !may(folder_of(path), prefix(made[word[i]]), 1)) {
                         print file ": " word[2] " may not link " word[i]; bad = 1
                     }
             }

@@ -138,6 +138,13 @@ void sirix_error_set_pointer(struct sirix_error *err, const char *pointer)
     }
 }
 
+void sirix_error_set_retry(struct sirix_error *err, uint64_t after_ms)
+{
+    if (err != NULL) {
+        err->retry_after_ms = after_ms;
+    }
+}
+
 void sirix_error_set_offset(struct sirix_error *err, uint64_t offset)
 {
     if (err != NULL) {

@@ -194,6 +194,7 @@ enum sirix_status sirix_fail_reason(struct sirix_error *err, enum sirix_status s
 void sirix_error_set_field(struct sirix_error *err, const char *field);
 void sirix_error_set_pointer(struct sirix_error *err, const char *pointer);
 void sirix_error_set_offset(struct sirix_error *err, uint64_t offset);
+void sirix_error_set_retry(struct sirix_error *err, uint64_t after_ms);
 /* What a query language calls its error, and where in the text it is; line 0: not known. */
 void sirix_error_set_code(struct sirix_error *err, const char *code, uint32_t line,
                           uint32_t column);

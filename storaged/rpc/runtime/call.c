@@ -165,29 +165,13 @@ static void call_free(struct sirix_rpc_call *call)
     }
 }
 
-static void run_ended(struct sirix_rpc_job *job)
-{
-    struct sirix_rpc_call *call =
-        (struct sirix_rpc_call *)((char *)job - offsetof(struct sirix_rpc_call, job));
-
-    call->method->ended(call->state);
-    call_free(call);
-}
-
 void sirix_rpc_call_unref(struct sirix_rpc_call *call)
 {
     if (atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    if (!call->started || call->method->ended == NULL || call->given_back) {
-        call_free(call);
-    } else if (call->method->inline_turns) {
-        call->method->ended(call->state);
-        call_free(call);
-    } else {
-        call->job.run = run_ended;
-        sirix_rpc_pool_submit(call->server->pool, &call->job);
-    }
+    assert(!call->started || call->given_back); /* What began was ended, in a turn. */
+    call_free(call);
 }
 
 /* --- Batches ------------------------------------------------------------------------------------ */
@@ -403,6 +387,24 @@ static enum sirix_status turn_start(struct sirix_rpc_call *call, struct sirix_er
     return method->start == NULL ? SIRIX_OK : method->start(call, call->state, request, err);
 }
 
+/*
+ * A read that brought no message: the client has said all, or the call is gone; core tells both alike. A
+ * second read goes through core behind a cancellation that is under way, which is known after it, though
+ * the batch that is asked to tell may come back later. What is cut off is left to that batch.
+ */
+static enum sirix_status turn_end(struct sirix_rpc_call *call, struct sirix_error *err)
+{
+    if (!call->end_seen) {
+        call->end_seen = true;
+        sirix_rpc_call_read(call);
+        return SIRIX_OK;
+    }
+    return call->method->half_closed == NULL ||
+                   __atomic_load_n(&call->close_cancelled, __ATOMIC_ACQUIRE) != 0
+               ? SIRIX_OK
+               : call->method->half_closed(call, call->state, err);
+}
+
 static enum sirix_status turn_read(struct sirix_rpc_call *call, struct sirix_error *err)
 {
     const struct sirix_rpc_method *method = call->method;
@@ -411,13 +413,7 @@ static enum sirix_status turn_read(struct sirix_rpc_call *call, struct sirix_err
 
     call->reading = false;
     if (!atomic_load(&call->read_ok) || call->received == NULL) {
-        /* The way through core and back: a cancellation that was under way has been told by then. */
-        if (!call->end_seen) {
-            call->end_seen = true;
-            sirix_rpc_call_read(call);
-            return SIRIX_OK;
-        }
-        return method->half_closed == NULL ? SIRIX_OK : method->half_closed(call, call->state, err);
+        return turn_end(call, err);
     }
     sirix_arena_reset(&call->message_arena);
     status = sirix_rpc_message_decode(call->received, method->request, &call->message_arena,
@@ -437,16 +433,6 @@ static enum sirix_status turn_cancelled(struct sirix_rpc_call *call, struct siri
     return status == SIRIX_OK ? sirix_fail(err, SIRIX_CANCELLED, "the call was cancelled") : status;
 }
 
-/*
- * Whether the read that ended without a message is the end of a call that is gone, and not of what the
- * client had to say: core tells both alike. It has said by then that the call is cancelled, though the
- * batch that is asked to tell comes back only after the read.
- */
-static bool is_cut_off(const struct sirix_rpc_call *call)
-{
-    return call->received == NULL && __atomic_load_n(&call->close_cancelled, __ATOMIC_ACQUIRE) != 0;
-}
-
 /* Events that come before the start wait for it. */
 static void turn(struct sirix_rpc_call *call, unsigned events)
 {
@@ -460,10 +446,6 @@ static void turn(struct sirix_rpc_call *call, unsigned events)
     }
     events |= call->early;
     call->early = 0;
-    if ((events & SIRIX_RPC_EVENT_READ) != 0 && is_cut_off(call)) {
-        atomic_store(&call->cancel.cancelled, true);
-        events |= SIRIX_RPC_EVENT_CANCEL;
-    }
     if ((events & SIRIX_RPC_EVENT_START) != 0) {
         status = turn_start(call, &err);
     }

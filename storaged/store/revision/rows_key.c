@@ -330,18 +330,18 @@ struct sirix_rows_key sirix_rows_prefix_rider_expiries(void)
     return of_database(TAG_RIDER_EXPIRY);
 }
 
-static bool is_resource_key(struct sirix_bytes key, uint8_t tag, size_t len)
+static bool is_resource_key(struct sirix_bytes key, uint8_t prefix, uint8_t tag, size_t len)
 {
     const uint8_t *bytes = key.data;
 
-    return key.len == len && bytes[0] == TAG_RESOURCE && bytes[RESOURCE_PREFIX_BYTES] == tag;
+    return key.len == len && bytes[0] == prefix && bytes[RESOURCE_PREFIX_BYTES] == tag;
 }
 
 bool sirix_rows_key_name_parse(struct sirix_bytes key, uint32_t *out_name_id)
 {
     const uint8_t *bytes = key.data;
 
-    if (!is_resource_key(key, TAG_NAME, RESOURCE_TAG_BYTES + 4)) {
+    if (!is_resource_key(key, TAG_RESOURCE, TAG_NAME, RESOURCE_TAG_BYTES + 4)) {
         return false;
     }
     *out_name_id = sirix_load_u32be(bytes + RESOURCE_TAG_BYTES);
@@ -352,7 +352,7 @@ bool sirix_rows_key_move_parse(struct sirix_bytes key, int64_t *out_time_us)
 {
     const uint8_t *bytes = key.data;
 
-    if (!is_resource_key(key, TAG_MOVE, RESOURCE_TAG_BYTES + 16)) {
+    if (!is_resource_key(key, TAG_RESOURCE, TAG_MOVE, RESOURCE_TAG_BYTES + 16)) {
         return false;
     }
     *out_time_us = load_time(bytes + RESOURCE_TAG_BYTES + 8);
@@ -363,7 +363,8 @@ bool sirix_rows_key_tomb_parse(struct sirix_bytes key, int64_t *out_deleted_us)
 {
     const uint8_t *bytes = key.data;
 
-    if (key.len < RESOURCE_TAG_BYTES + 9 || !is_resource_key(key, TAG_TOMB, key.len)) {
+    if (key.len < RESOURCE_TAG_BYTES + 9 ||
+        !is_resource_key(key, TAG_RESOURCE, TAG_TOMB, key.len)) {
         return false;
     }
     *out_deleted_us = load_time(bytes + key.len - 8);
@@ -399,8 +400,7 @@ bool sirix_rows_key_head_parse(struct sirix_bytes key, uint64_t *out_branch)
 {
     const uint8_t *bytes = key.data;
 
-    if (key.len != RESOURCE_TAG_BYTES + 8 || bytes[0] != TAG_HOT ||
-        bytes[RESOURCE_PREFIX_BYTES] != TAG_HEAD) {
+    if (!is_resource_key(key, TAG_HOT, TAG_HEAD, RESOURCE_TAG_BYTES + 8)) {
         return false;
     }
     *out_branch = sirix_load_u64be(bytes + RESOURCE_TAG_BYTES);
