@@ -66,10 +66,12 @@ static void a_failure_records_its_facts_and_drops_older_ones(void **state)
     sirix_error_set_field(&err, "view.branch");
     sirix_error_set_pointer(&err, "/a/0");
     sirix_error_set_offset(&err, 0);
+    sirix_error_set_retry(&err, 250);
     sirix_error_set_code(&err, "XPST0003", 2, 7);
     assert_string_equal(err.field, "view.branch");
     assert_string_equal(err.pointer, "/a/0");
     assert_true(err.has_offset);
+    assert_int_equal(err.retry_after_ms, 250);
     assert_string_equal(err.code, "XPST0003");
     assert_int_equal(err.line, 2);
     assert_int_equal(err.column, 7);
@@ -94,6 +96,7 @@ static void nobody_needs_to_want_the_sentence(void **state)
     sirix_error_set_pointer(NULL, "x");
     sirix_error_set_code(NULL, "x", 1, 1);
     sirix_error_set_offset(NULL, 1);
+    sirix_error_set_retry(NULL, 1);
 }
 
 static void long_texts_are_cut_at_a_character(void **state)
