@@ -3,6 +3,7 @@
 
     test_install.py BUILD_DIR [unittest arguments]
 """
+import json
 import os
 import re
 import shutil
@@ -148,6 +149,17 @@ class Install(unittest.TestCase):
 
 
 class FirstCommand(unittest.TestCase):
+    def test_what_it_leaves_out_the_tests_build_again_in_the_same_folder(self):
+        """CMake keeps what it was told: what deploy/try sets, every preset must set again."""
+        with open(os.path.join(ROOT, "deploy/try"), encoding="utf-8") as script:
+            left = dict(re.findall(r"-D(SIRIX_\w+)=(\w+)", script.read()))
+        with open(os.path.join(ROOT, "CMakePresets.json"), encoding="utf-8") as file:
+            base = json.load(file)["configurePresets"][0]
+        self.assertEqual(base["name"], "base")
+        self.assertIn("SIRIX_TESTS", left)
+        for name, value in left.items():
+            self.assertNotEqual(base["cacheVariables"].get(name, value), value, name)
+
     def test_it_builds_all_that_can_be_installed(self):
         """README.md installs from what deploy/try has built; only the default target has it all."""
         with open(os.path.join(ROOT, "deploy/try")) as script:
